@@ -1,0 +1,1 @@
+"""Ladderlog: ratings of a game site as an exactly-once stream processor."""
