@@ -1,0 +1,73 @@
+"""Fundox: an Elo in which every loser pays the winner (seed 000).
+
+Pure: standard library only.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streams.model import Game
+from streams.ratings.parameters import number
+from streams.ratings.system import Pool
+
+MIN_PLAYERS = 2
+MAX_PLAYERS = 4
+# Beyond this exponent 10**x leaves the range of a float; the price is 0 to the last bit long before.
+EXPONENT_LIMIT = 300.0
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Everyone starts at `start`; a loss to an equal costs half of `stake`; `scale` stretches differences."""
+
+    start: float = number(1600.0)
+    stake: float = number(16.0, 0.0)
+    scale: float = number(800.0, 0.0, exclusive=True)
+
+
+def price(winner: float, loser: float, parameters: Parameters) -> float:
+    """Give what the loser pays the winner, in rating points: `stake / (1 + 10^((W - L) / scale))`."""
+    exponent = (winner - loser) / parameters.scale
+    if exponent > EXPONENT_LIMIT:
+        return 0.0
+    return float(parameters.stake / (1.0 + 10.0**exponent))
+
+
+def changes(ranks: Sequence[int], ratings: Sequence[float], parameters: Parameters) -> list[float]:
+    """Give each player's change: losers pay the sole winner, and nothing to each other.
+
+    Nobody pays when first place is shared (our decision: the rule knows only payments to one winner). The
+    winner's gain is summed exactly, so that the order of the players does not matter.
+    """
+    best = min(ranks)
+    if ranks.count(best) > 1:
+        return [0.0] * len(ranks)
+    winner = ranks.index(best)
+    rating = ratings[winner]
+    paid = [-price(rating, loser, parameters) for loser in ratings]
+    paid[winner] = 0.0
+    paid[winner] = -math.fsum(paid)
+    return paid
+
+
+class Fundox(Pool):
+    """The fundox system on one ladder."""
+
+    name = "fundox"
+    parameters_type = Parameters
+    parameters: Parameters
+
+    def changes(
+        self,
+        game: Game,
+        ranks: Sequence[int],
+        ratings: Sequence[float],
+        games: Sequence[int],  # noqa: ARG002 - the price knows no newcomers
+    ) -> Sequence[float | None] | str:
+        """Give each player's change, or why the game does not count."""
+        if game.teams:
+            return "teams"
+        if not MIN_PLAYERS <= len(ranks) <= MAX_PLAYERS:
+            return "player-count"
+        return changes(ranks, ratings, self.parameters)
