@@ -1,0 +1,1 @@
+"""The shell around the folds: Kafka, Faust, transactions and the embedded broker."""
