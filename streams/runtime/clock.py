@@ -1,0 +1,43 @@
+"""The one clock of the shell: when weeks are over. The folds have none."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+CLOCK_FILE = "LADDERLOG_CLOCK_FILE"
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """Give the present moment, with its offset."""
+
+
+class SystemClock:
+    """The machine's clock, in UTC: the machine's own time zone has no effect."""
+
+    def now(self) -> datetime:
+        """Give the present moment."""
+        return datetime.now(UTC)
+
+
+class FileClock:
+    """A clock set from outside: the moment that stands in a file, such as 2026-11-29T23:59:59.9+01:00.
+
+    For tests of what happens at midnight and over years, with real processes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def now(self) -> datetime:
+        """Give the moment in the file. Raises ValueError when there is none."""
+        return datetime.fromisoformat(self._path.read_text(encoding="ascii").strip())
+
+
+def clock_of_environment() -> Clock:
+    """Give the clock a worker runs by: the machine's, or LADDERLOG_CLOCK_FILE."""
+    path = os.environ.get(CLOCK_FILE)
+    return SystemClock() if path is None else FileClock(Path(path))

@@ -1,0 +1,249 @@
+"""One partition and its one writer: rows from the changelog, then a transaction for every batch.
+
+The law (docs/decisions.md): rows, published events and the batch's end offset are written in one Kafka
+transaction by a producer whose transactional id names the partition. Starting that producer fences a former
+owner. A watermark row, written in every transaction, must equal the group's committed offset.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.structs import ConsumerRecord
+
+from streams.events import GAME_REJECTED, decode_record, encode_output, rejection_headers
+from streams.ladders import RATING_CHANGED, Ladders, Output
+from streams.model import Rejected
+from streams.runtime.batches import Batches, partition_of
+from streams.runtime.reader import end_offset, new_reader, read_up_to
+from streams.runtime.settings import Settings
+
+log = logging.getLogger(__name__)
+
+WATERMARK = "watermark"
+_MAX_BATCH_BYTES = 900_000
+_MAX_REQUEST_BYTES = 8 * 1024 * 1024
+# Right after a commit the broker may answer CONCURRENT_TRANSACTIONS for a moment; the default of 100 ms
+# would make every transaction wait that long.
+_RETRY_BACKOFF_MS = 5
+# An open transaction of a worker that died holds up every read_committed reader until the next owner's
+# producer starts, at most this long. A transaction of 30,000 games takes well under two seconds.
+_TRANSACTION_TIMEOUT_MS = 20_000
+# Games folded without a pause for heartbeats and other partitions; about 5 ms.
+_GAMES_BETWEEN_PAUSES = 200
+# A transaction's end is marked in every partition it wrote to; the marker takes an offset.
+_MARKER = 1
+
+
+class RefusedError(Exception):
+    """The partition's state is not what its committed offset says, or not of these rules: do not run."""
+
+
+@dataclass
+class Counts:
+    """What became of the records read: `read` is always the sum of the others."""
+
+    read: int = 0
+    rated: int = 0
+    ignored: int = 0
+    rejected: int = 0
+    noted: int = 0
+
+    def shown(self) -> dict[str, int]:
+        """Give the counts as JSON."""
+        return dict(vars(self))
+
+
+class Partition:
+    """The owner of one input partition: `open` it, `apply` batches in order, `close` it.
+
+    Not safe for concurrent use: one task owns it.
+    """
+
+    def __init__(self, settings: Settings, new_fold: Callable[[], Ladders], partition: int) -> None:
+        self.settings = settings
+        self.tp = TopicPartition(settings.input_topic, partition)
+        self.next_offset = 0
+        self.is_open = False
+        self.games = 0
+        self.counts = Counts()
+        self._new_fold = new_fold
+        self._fold = new_fold()
+        self._changelog = TopicPartition(settings.changelog_topic, partition)
+        self._changelog_end = -1
+        self._source = settings.source.encode()
+        self._producer: AIOKafkaProducer | None = None
+        self._reader: AIOKafkaConsumer | None = None
+        self._rating_changed = settings.topic(RATING_CHANGED)
+        self._rating_changed_partitions = 1
+
+    async def open(self) -> None:
+        """Fence a former owner, load the rows, and compare the watermark with the committed offset.
+
+        Rows still held from an earlier time as owner are kept when nobody has written since. Raises
+        RefusedError when the state must not be used.
+        """
+        started = time.monotonic()
+        producer = AIOKafkaProducer(
+            bootstrap_servers=self.settings.bootstrap_servers,
+            transactional_id=self.settings.transactional_id(self.tp.partition),
+            transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
+            acks="all",
+            max_batch_size=_MAX_BATCH_BYTES,
+            max_request_size=_MAX_REQUEST_BYTES,
+            retry_backoff_ms=_RETRY_BACKOFF_MS,
+        )
+        await producer.start()
+        self._producer = producer
+        self._rating_changed_partitions = len(await producer.partitions_for(self._rating_changed))
+        loaded = await self._load()
+        log.info(
+            "partition %d: owner from offset %d on, %s in %.2f s",
+            self.tp.partition,
+            self.next_offset,
+            "rows kept" if loaded is None else f"{loaded} rows loaded",
+            time.monotonic() - started,
+        )
+        self.is_open = True
+
+    async def apply(self, records: Sequence[ConsumerRecord]) -> None:
+        """Apply records in log order and commit what follows from them in one transaction.
+
+        The first record is the one at `next_offset`, or the first behind a gap that was found to be real.
+        """
+        producer = self._started_producer()
+        batches = Batches(producer)
+        for start in range(0, len(records), _GAMES_BETWEEN_PAUSES):
+            for record in records[start : start + _GAMES_BETWEEN_PAUSES]:
+                self._apply_record(record, batches)
+            await asyncio.sleep(0)
+        self.next_offset = records[-1].offset + 1
+        self._append_rows(batches, records[-1].timestamp)
+        async with producer.transaction():
+            written = await batches.send()
+            await producer.send_offsets_to_transaction({self.tp: self.next_offset}, self.settings.app_id)
+        self._changelog_end = written[self._changelog] + 1 + _MARKER
+        self.games += len(records)
+
+    async def close(self) -> None:
+        """Stop the producer; rows stay in memory for the case that the partition comes back."""
+        self.is_open = False
+        producer, self._producer = self._producer, None
+        reader, self._reader = self._reader, None
+        if producer is not None:
+            await producer.stop()
+        if reader is not None:
+            await reader.stop()
+
+    async def first_offset_from(self, offset: int) -> int | None:
+        """Ask the broker which record comes first from an offset on; None when there is none yet."""
+        if self._reader is None:
+            self._reader = new_reader(self.settings.bootstrap_servers)
+            await self._reader.start()
+        async for records in read_up_to(
+            self._reader, self.tp, offset, await end_offset(self._reader, self.tp)
+        ):
+            return int(records[0].offset)
+        return None
+
+    def _apply_record(self, record: ConsumerRecord, batches: Batches) -> None:
+        counts = self.counts
+        counts.read += 1
+        out: list[Output] = []
+        try:
+            event = decode_record(record.value, record.key, record.headers, record.timestamp)
+            outcome = self._fold.apply(event, out)
+        except Rejected as rejected:
+            counts.rejected += 1
+            self._reject(record, rejected, batches)
+            return
+        setattr(counts, outcome, getattr(counts, outcome) + 1)
+        position = f"{record.topic}/{record.partition}/{record.offset}"
+        for output in out:
+            key, value, headers = encode_output(output, self._source, position)
+            if output.topic == RATING_CHANGED:
+                target = (self._rating_changed, partition_of(key, self._rating_changed_partitions))
+            else:
+                target = (self.settings.topic(output.topic), self.tp.partition)
+            batches.append(target, record.timestamp, key, value, headers)
+
+    def _reject(self, record: ConsumerRecord, rejected: Rejected, batches: Batches) -> None:
+        log.warning(
+            "rejected %s/%d/%d (%s): %s",
+            record.topic,
+            record.partition,
+            record.offset,
+            rejected.reason,
+            rejected,
+        )
+        headers = rejection_headers(rejected, record.topic, record.partition, record.offset, record.headers)
+        target = (self.settings.topic(GAME_REJECTED), self.tp.partition)
+        batches.append(target, record.timestamp, record.key, record.value, headers)
+
+    def _append_rows(self, batches: Batches, timestamp: int) -> None:
+        for key, row in self._fold.changed_rows():
+            batches.append(
+                self._changelog, timestamp, key.encode(), None if row is None else orjson.dumps(row)
+            )
+        watermark = {"offset": self.next_offset, "counts": self.counts.shown()}
+        batches.append(self._changelog, timestamp, WATERMARK.encode(), orjson.dumps(watermark))
+
+    async def _load(self) -> int | None:
+        """Load the rows and check them; give their number, or None when those held are still right."""
+        reader = new_reader(self.settings.bootstrap_servers, group_id=self.settings.app_id)
+        await reader.start()
+        try:
+            end = await end_offset(reader, self._changelog)
+            committed = await reader.committed(self.tp)
+            if end == self._changelog_end and (committed or 0) == self.next_offset:
+                return None
+            rows, watermark = await self._read_rows(reader, end)
+        finally:
+            await reader.stop()
+        self._check_watermark(watermark, committed)
+        return rows
+
+    async def _read_rows(self, reader: Any, end: int) -> tuple[int, dict[str, Any] | None]:
+        rows: dict[bytes, bytes | None] = {}
+        async for records in read_up_to(reader, self._changelog, None, end):
+            for record in records:
+                rows[record.key] = record.value
+        watermark = rows.pop(WATERMARK.encode(), None)
+        fold = self._new_fold()
+        loaded = 0
+        try:
+            while rows:
+                key, value = rows.popitem()
+                if value is not None:
+                    fold.load(key.decode(), orjson.loads(value))
+                    loaded += 1
+        except (Rejected, ValueError) as error:
+            raise RefusedError(f"partition {self.tp.partition}: {error}") from error
+        self._fold = fold
+        self._changelog_end = end
+        return loaded, None if watermark is None else orjson.loads(watermark)
+
+    def _check_watermark(self, watermark: dict[str, Any] | None, committed: int | None) -> None:
+        state = 0 if watermark is None else watermark["offset"]
+        if state != (committed or 0):
+            group = self.settings.app_id
+            raise RefusedError(
+                f"{self.tp.topic} partition {self.tp.partition}: the rows are those of offset {state}, but "
+                f"group {group!r} has committed offset {committed}. Somebody moved the group's offset, it "
+                f"expired, or the changelog {self._changelog.topic} was changed. To go on from the rows, "
+                f"stop the workers and set the group's offset back to {state} (kafka-consumer-groups.sh "
+                f"--reset-offsets --to-offset {state}); to rebuild the rows from the log, start under "
+                f"another --app-id."
+            )
+        self.next_offset = state
+        self.counts = Counts(**watermark["counts"]) if watermark is not None else Counts()
+
+    def _started_producer(self) -> AIOKafkaProducer:
+        if self._producer is None:
+            raise RuntimeError(f"partition {self.tp.partition} is not open")
+        return self._producer

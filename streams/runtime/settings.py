@@ -1,0 +1,46 @@
+"""Where the broker is and what the topics are called."""
+
+from dataclasses import dataclass
+
+from streams.events import GAME_FINISHED, GAME_REJECTED
+from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED
+
+OUTPUT_TOPICS = (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How one deployment of Ladderlog finds its broker and topics.
+
+    `app_id` names the consumer group, the changelog and, with the partition, each transactional id: two
+    deployments with different ids on the same topics are independent of each other.
+    """
+
+    bootstrap_servers: str
+    app_id: str = "ladderlog"
+    topic_prefix: str = ""
+    partitions: int = 4
+    replication: int = 1
+
+    def topic(self, name: str) -> str:
+        """Give the full name of a topic, such as `rating-changed`."""
+        return f"{self.topic_prefix}{name}"
+
+    @property
+    def input_topic(self) -> str:
+        """Give the full name of the game-finished topic."""
+        return self.topic(GAME_FINISHED)
+
+    @property
+    def changelog_topic(self) -> str:
+        """Give the full name of the changelog of the ladders' rows."""
+        return self.topic(f"{self.app_id}-ladders-tables")
+
+    @property
+    def source(self) -> str:
+        """Give the CloudEvents source of what this deployment publishes."""
+        return f"ladderlog/{self.app_id}"
+
+    def transactional_id(self, partition: int) -> str:
+        """Give the transactional id that only the owner of a partition may use."""
+        return f"{self.app_id}-{self.input_topic}-{partition}"

@@ -1,0 +1,137 @@
+"""The topics of a deployment: their settings, their creation, and a check of those that are there."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import for_code
+
+from streams.events import MAX_RECORD_BYTES
+from streams.runtime.settings import OUTPUT_TOPICS, Settings
+
+# Records over 1 MiB are rejected with a reason, so the broker has to take them; and a rejected record goes
+# on with its original headers and the reasons.
+MAX_INPUT_BYTES = 4 * MAX_RECORD_BYTES
+MAX_OUTPUT_BYTES = MAX_INPUT_BYTES + MAX_RECORD_BYTES
+_TOPIC_EXISTS = 36
+_KEEP_FOR_EVER = "-1"
+
+
+@dataclass(frozen=True)
+class TopicSpec:
+    """A topic as it has to be: its full name, partitions, replication and settings."""
+
+    name: str
+    partitions: int
+    replication: int
+    config: dict[str, str]
+
+
+@dataclass(frozen=True)
+class TopicReport:
+    """What was found or done about one topic; `mistakes` is empty when it is as it has to be."""
+
+    spec: TopicSpec
+    created: bool
+    mistakes: tuple[str, ...] = ()
+
+
+def topic_specs(settings: Settings) -> list[TopicSpec]:
+    """Give every topic of a deployment: the input, what is published, and the changelog."""
+    log = {"cleanup.policy": "delete", "retention.ms": _KEEP_FOR_EVER, "retention.bytes": _KEEP_FOR_EVER}
+    return [
+        # The log is the truth: it is kept for ever unless an operator decides otherwise.
+        _spec(settings, settings.input_topic, {**log, "max.message.bytes": str(MAX_INPUT_BYTES)}),
+        *(
+            _spec(settings, settings.topic(name), {**log, "max.message.bytes": str(MAX_OUTPUT_BYTES)})
+            for name in OUTPUT_TOPICS
+        ),
+        _spec(settings, settings.changelog_topic, {"cleanup.policy": "compact"}),
+    ]
+
+
+async def ensure_topics(settings: Settings) -> list[TopicReport]:
+    """Create the topics that are missing and check the others; nothing that exists is altered.
+
+    Raises KafkaError when the broker cannot be reached or refuses.
+    """
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
+    await admin.start()
+    try:
+        specs = topic_specs(settings)
+        created = {spec.name for spec in specs if await _create(admin, spec)}
+        mistakes = await _mistakes(admin, [spec for spec in specs if spec.name not in created])
+        return [TopicReport(spec, spec.name in created, tuple(mistakes.get(spec.name, ()))) for spec in specs]
+    finally:
+        await admin.close()
+
+
+async def check_topics(settings: Settings) -> list[str]:
+    """Say what is wrong with the topics, missing ones included, without creating any."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
+    await admin.start()
+    try:
+        found = await _mistakes(admin, topic_specs(settings))
+        return [f"{name}: {mistake}" for name, mistakes in found.items() for mistake in mistakes]
+    finally:
+        await admin.close()
+
+
+def _spec(settings: Settings, name: str, config: dict[str, str]) -> TopicSpec:
+    return TopicSpec(name, settings.partitions, settings.replication, config)
+
+
+async def _create(admin: AIOKafkaAdminClient, spec: TopicSpec) -> bool:
+    topic = NewTopic(spec.name, spec.partitions, spec.replication, topic_configs=spec.config)
+    response = await admin.create_topics([topic])
+    for _, code, *message in response.topic_errors:
+        if code == _TOPIC_EXISTS:
+            return False
+        if code:
+            raise for_code(code)(f"topic {spec.name}: {' '.join(str(part) for part in message)}")
+    return True
+
+
+async def _mistakes(admin: AIOKafkaAdminClient, specs: list[TopicSpec]) -> dict[str, list[str]]:
+    if not specs:
+        return {}
+    described = {
+        topic["topic"]: topic for topic in await admin.describe_topics([spec.name for spec in specs])
+    }
+    mistakes: dict[str, list[str]] = {}
+    present = []
+    for spec in specs:
+        topic = described.get(spec.name)
+        if topic is None or topic["error_code"]:
+            mistakes[spec.name] = ["is missing; `ladderlog topics` creates it"]
+            continue
+        present.append(spec)
+        partitions = topic["partitions"]
+        if len(partitions) != spec.partitions:
+            mistakes.setdefault(spec.name, []).append(
+                f"has {len(partitions)} partitions, not {spec.partitions}"
+            )
+        replicas = min(len(partition["replicas"]) for partition in partitions)
+        if replicas < spec.replication:
+            mistakes.setdefault(spec.name, []).append(f"has {replicas} replicas, not {spec.replication}")
+    async for name, mistake in _config_mistakes(admin, present):
+        mistakes.setdefault(name, []).append(mistake)
+    return mistakes
+
+
+async def _config_mistakes(
+    admin: AIOKafkaAdminClient, specs: list[TopicSpec]
+) -> AsyncIterator[tuple[str, str]]:
+    if not specs:
+        return
+    by_name = {spec.name: spec for spec in specs}
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in by_name]
+    for response in await admin.describe_configs(resources):
+        for _, _, _, name, entries in response.resources:
+            found = {entry[0]: entry[1] for entry in entries}
+            for key, wanted in by_name[name].config.items():
+                if key.startswith("retention"):
+                    continue  # how long the log is kept is the operator's to decide
+                if found.get(key) != wanted:
+                    yield name, f"has {key}={found.get(key)}, not {wanted}"

@@ -1,0 +1,170 @@
+"""The Faust worker: one agent over the game-finished topic, ownership following Faust's assignment."""
+
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import faust
+from aiokafka.errors import KafkaError
+from faust.types import TP
+
+from streams.ladders import Ladders
+from streams.runtime.owner import EXIT_FAILED, Owner, leave_at_once
+from streams.runtime.partition import Counts, Partition
+from streams.runtime.reader import end_offset, new_reader
+from streams.runtime.settings import Settings
+from streams.runtime.transport import BatchSchema, BatchTransport
+
+log = logging.getLogger(__name__)
+
+# After a crash the group waits this long for the dead member: long enough for a pause of a busy machine.
+SESSION_TIMEOUT = 10.0
+HEARTBEAT_INTERVAL = 3.0
+REBALANCE_TIMEOUT = 30.0
+# Offsets are committed in the transactions alone: Faust's own commits are set out of reach.
+_NEVER = 10**9
+# Fetches, not records: what is buffered is bounded in `transport`. When an agent's buffer is full, Faust
+# sleeps for a whole second.
+_BUFFERED_FETCHES = 1_000
+_MAX_FETCH_BYTES = 8 * 1024 * 1024
+# One poll's records; several polls go into one transaction.
+_MAX_POLL_RECORDS = 10_000
+_REPORT_INTERVAL = 10.0
+# A partition that is behind and has not moved for so long is stuck, whatever the worker believes
+# (Faust's fetcher can die on a rebalance and leave a worker that looks alive).
+_STUCK_AFTER = 20.0
+
+
+def run_worker(settings: Settings, new_fold: Callable[[], Ladders], loglevel: str = "info") -> None:
+    """Run a worker until it is stopped by a signal; ends the process, status 0 after SIGTERM or SIGINT."""
+    data = Path(tempfile.mkdtemp(prefix="ladderlog-"))
+    try:
+        app = new_app(settings, new_fold, data)
+        faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+
+
+def new_app(settings: Settings, new_fold: Callable[[], Ladders], data: Path) -> faust.App:
+    """Make the Faust app of a worker; `data` is a folder for files that Faust insists on."""
+    app = faust.App(
+        settings.app_id,
+        broker=f"kafka://{settings.bootstrap_servers.replace(',', ';')}",
+        store="memory://",
+        datadir=str(data),
+        web_enabled=False,
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        topic_partitions=settings.partitions,
+        key_serializer="raw",
+        value_serializer="raw",
+        consumer_auto_offset_reset="earliest",
+        consumer_max_fetch_size=_MAX_FETCH_BYTES,
+        broker_max_poll_records=_MAX_POLL_RECORDS,
+        stream_buffer_maxsize=_BUFFERED_FETCHES,
+        stream_wait_empty=False,
+        broker_commit_interval=float(_NEVER),
+        broker_commit_every=_NEVER,
+        broker_session_timeout=SESSION_TIMEOUT,
+        broker_heartbeat_interval=HEARTBEAT_INTERVAL,
+        broker_rebalance_timeout=REBALANCE_TIMEOUT,
+    )
+    app.transport = BatchTransport(app.conf.broker, app)
+    _attach(app, settings, new_fold)
+    return app
+
+
+def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders]) -> None:
+    async def seek(partition: Partition, offset: int) -> None:
+        await app.consumer.seek(TP(*partition.tp), offset)
+
+    owner = Owner(lambda number: Partition(settings, new_fold, number), seek)
+    games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions)
+
+    @app.on_partitions_assigned.connect
+    async def assigned(_app: faust.App, assigned: set[TP], **_: Any) -> None:
+        owner.assign(tp.partition for tp in assigned if tp.topic == settings.input_topic)
+        owner.forget_others()
+
+    @app.on_partitions_revoked.connect
+    async def revoked(_app: faust.App, revoked: set[TP], **_: Any) -> None:
+        await owner.revoke(tp.partition for tp in revoked if tp.topic == settings.input_topic)
+
+    @app.on_before_shutdown.connect
+    async def stop(_app: faust.App, **_: Any) -> None:
+        await owner.stop()
+
+    @app.agent(games)
+    async def rate(stream: Any) -> None:
+        # Events are never acknowledged: an offset is committed with the rows that follow from it.
+        async for event in stream.noack().events():
+            owner.deliver(event.message.tp.partition, event.value)
+
+    @app.task
+    async def report() -> None:
+        await _report(app, owner)
+
+    @app.task
+    async def watch() -> None:
+        await _watch(app, settings, owner)
+
+
+async def _report(app: faust.App, owner: Owner) -> None:
+    """Log what was done, every few seconds in which something was."""
+    games = 0
+    while not app.should_stop:
+        await app.sleep(_REPORT_INTERVAL)
+        partitions = owner.partitions
+        done = sum(partition.games for partition in partitions)
+        if done != games:
+            log.info("%s; %.0f games/s", _counted(partitions), max(0, done - games) / _REPORT_INTERVAL)
+        games = done
+
+
+def _counted(partitions: list[Partition]) -> str:
+    shown = [partition.counts.shown() for partition in partitions]
+    return f"{len(partitions)} partitions: " + ", ".join(
+        f"{sum(counts[name] for counts in shown)} {name}" for name in Counts().shown()
+    )
+
+
+async def _watch(app: faust.App, settings: Settings, owner: Owner) -> None:
+    """End the process when a partition is behind and does not move: others can take it over."""
+    reader = new_reader(settings.bootstrap_servers)
+    await reader.start()
+    unmoved: dict[Partition, tuple[int, float]] = {}
+    try:
+        while not app.should_stop:
+            await app.sleep(_STUCK_AFTER / 4)
+            now = time.monotonic()
+            unmoved = {
+                partition: _still(unmoved.get(partition), partition.next_offset, now)
+                for partition in owner.partitions
+                if partition.is_open
+            }
+            for partition, (offset, since) in unmoved.items():
+                if now - since > _STUCK_AFTER and await _is_behind(app, reader, partition):
+                    leave_at_once(
+                        EXIT_FAILED, f"partition {partition.tp.partition} is stuck at offset {offset}"
+                    )
+    finally:
+        await reader.stop()
+
+
+async def _is_behind(app: faust.App, reader: Any, partition: Partition) -> bool:
+    """Say whether there are records that neither the partition nor Faust's consumer has come to."""
+    try:
+        end = await end_offset(reader, partition.tp)
+    except KafkaError as error:
+        log.warning("the broker does not say where %s ends: %s", partition.tp, error)
+        return False
+    position = await app.consumer.position(TP(*partition.tp))
+    return partition.next_offset < end and (position is None or position < end)
+
+
+def _still(before: tuple[int, float] | None, offset: int, now: float) -> tuple[int, float]:
+    return before if before is not None and before[0] == offset else (offset, now)
