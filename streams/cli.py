@@ -1,0 +1,267 @@
+"""The command line: the one place where settings, files, folds and the broker are put together."""
+
+import asyncio
+import sys
+import zoneinfo
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from streams.files import example_ladder_file, open_lines, progress, read_ladders
+from streams.ladder_file import LadderRules
+from streams.ladders import Ladders
+from streams.rankings import ranking_text
+from streams.rate import RateFiles, rate_lines
+from streams.ratings.parameters import LadderFileError
+from streams.runtime.settings import Settings
+
+# A quarter of an hour of a busy site; enough to see every ladder move.
+_SIMULATED_GAMES = 20_000
+_SIMULATED_PLAYERS = 500
+_SIMULATION_START = "2026-11-02T00:00:00+00:00"
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_bootstrap = click.option(
+    "--bootstrap-servers",
+    envvar="LADDERLOG_BOOTSTRAP_SERVERS",
+    required=True,
+    help="The Kafka broker, as host:port[,host:port].",
+)
+_prefix = click.option(
+    "--topic-prefix", envvar="LADDERLOG_TOPIC_PREFIX", default="", help="Put before every topic."
+)
+_app_id = click.option(
+    "--app-id", envvar="LADDERLOG_APP_ID", default="ladderlog", help="Names consumer group and changelog."
+)
+_partitions = click.option(
+    "--partitions", envvar="LADDERLOG_PARTITIONS", default=4, type=click.IntRange(1), help="Of every topic."
+)
+_replication = click.option(
+    "--replication", envvar="LADDERLOG_REPLICATION", default=1, type=click.IntRange(1), help="Of every topic."
+)
+_ladders = click.option(
+    "--ladders",
+    envvar="LADDERLOG_LADDERS",
+    type=click.Path(path_type=Path),
+    default=example_ladder_file,
+    show_default="the example club's",
+    help="The ladder file.",
+)
+_kafka = _options(_bootstrap, _prefix, _app_id, _partitions, _replication)
+
+
+@click.group(context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="ladderlog")
+def cli() -> None:
+    """Ratings, rankings and weekly competitions of a game site, as a stream processor on Kafka."""
+
+
+@cli.command()
+@_kafka
+def topics(**kafka: Any) -> None:
+    """Create every topic that is missing, and report those with the wrong settings."""
+    from streams.runtime.topics import ensure_topics
+
+    reports = asyncio.run(ensure_topics(Settings(**kafka)))
+    for report in reports:
+        state = "created" if report.created else "; ".join(report.mistakes) or "is there"
+        click.echo(f"{report.spec.name}: {state}")
+    if any(report.mistakes for report in reports):
+        raise click.ClickException("some topics have the wrong settings; nothing was altered")
+
+
+@cli.command()
+@_kafka
+@_ladders
+@click.option("--loglevel", default="info", type=click.Choice(["debug", "info", "warning", "error"]))
+def worker(ladders: Path, loglevel: str, **kafka: Any) -> None:
+    """Rate games: run a worker until SIGTERM or Ctrl-C. Start as many as there are partitions."""
+    from streams.runtime.topics import check_topics
+    from streams.runtime.worker import run_worker
+
+    rules = _read_rules(ladders)
+    settings = Settings(**kafka)
+    mistakes = asyncio.run(check_topics(settings))
+    if mistakes:
+        raise click.ClickException("the topics are not as they have to be:\n  " + "\n  ".join(mistakes))
+    run_worker(settings, lambda: Ladders(rules), loglevel)
+
+
+@cli.command()
+@_kafka
+@click.argument("file")
+def produce(file: str, **kafka: Any) -> None:
+    """Send the events of a file of JSON lines to the game-finished topic. `-` is standard input."""
+    from streams.runtime.produce import produce_lines
+
+    with open_lines(file) as lines, progress("produce") as bar:
+        report = asyncio.run(produce_lines(Settings(**kafka), lines, "ladderlog/produce", bar))
+    _echo_produced(report)
+
+
+@cli.command()
+@_ladders
+@click.option("--closed", type=click.File("wb"), help="Where competition-closed events go.")
+@click.option("--ignored", type=click.File("wb"), help="Where game-ignored events go.")
+@click.option("--rejected", type=click.File("wb"), help="Where rejected lines go, with the reason.")
+@click.argument("file")
+def rate(ladders: Path, file: str, **files: Any) -> None:
+    """Rate the games of a file without a broker; rating-changed events go to standard output."""
+    rules = _read_rules(ladders)
+    with open_lines(file) as lines, progress("rate") as bar:
+        report = rate_lines(lines, rules, RateFiles(sys.stdout.buffer, **files), bar)
+    sys.stdout.flush()
+    click.echo(
+        f"{report.read} read: {report.rated} rated, {report.ignored} ignored, {report.rejected} rejected, "
+        f"{report.noted} noted",
+        err=True,
+    )
+
+
+@cli.command()
+@click.option("--games", default=_SIMULATED_GAMES, type=click.IntRange(0), help="How many.")
+@click.option("--players", default=_SIMULATED_PLAYERS, type=click.IntRange(5), help="Of the whole club.")
+@click.option("--seed", default=1, type=int, help="Another seed is another club.")
+@click.option("--start", default=_SIMULATION_START, help="When the first game ends, with its UTC offset.")
+@click.option(
+    "--bootstrap-servers", envvar="LADDERLOG_SIMULATE_TO", help="Send to this broker instead of printing."
+)
+@_prefix
+@_app_id
+@_partitions
+@_replication
+def simulate(
+    games: int, players: int, seed: int, start: str, bootstrap_servers: str | None, **kafka: Any
+) -> None:
+    """Print the finished games of a made-up club as JSON lines, or send them to a broker."""
+    from streams.simulate import simulate as simulated
+
+    events = simulated(games=games, players=players, seed=seed, start=_moment(start))
+    if bootstrap_servers is None:
+        for event in events:
+            sys.stdout.buffer.write(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+        return
+    from streams.runtime.produce import produce_events
+
+    settings = Settings(bootstrap_servers, **kafka)
+    with progress("simulate", games) as bar:
+        report = asyncio.run(produce_events(settings, events, "ladderlog/simulate", bar))
+    _echo_produced(report)
+
+
+@cli.command()
+@_kafka
+def status(**kafka: Any) -> None:
+    """Show how far every partition is and what became of its records."""
+    from streams.runtime.tables import read_status
+
+    behind = 0
+    for found in asyncio.run(read_status(Settings(**kafka))):
+        counts = found.counts
+        outcomes = ", ".join(f"{count} {name}" for name, count in counts.items())
+        behind += max(0, found.end - found.offset)
+        click.echo(
+            f"partition {found.partition}: offset {found.offset} of {found.end}: {outcomes or 'nothing read'}"
+        )
+        if counts and counts["read"] != sum(counts.values()) - counts["read"]:
+            raise click.ClickException(
+                f"partition {found.partition}: the outcomes do not add up to the records read"
+            )
+    click.echo(f"{behind} behind")
+
+
+@cli.command()
+@_kafka
+@_ladders
+@click.option("--ladder", required=True, help="Which ladder.")
+@click.option("--system", help="Which system; all of the ladder when not given.")
+@click.option("--top", default=10, type=click.IntRange(1), help="How many players.")
+def ranking(ladders: Path, ladder: str, system: str | None, top: int, **kafka: Any) -> None:
+    """Print a ladder's ranking."""
+    from streams.runtime.tables import read_fold
+
+    rules = _read_rules(ladders)
+    if ladder not in rules:
+        raise click.BadParameter(f"{ladder!r} is not in {ladders}; there are {', '.join(rules)}")
+    fold = asyncio.run(read_fold(Settings(**kafka), lambda: Ladders(rules)))
+    for name in [system] if system else rules[ladder].systems:
+        click.echo(ranking_text(fold, ladder, name, top))
+
+
+@cli.command()
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Keep the broker's data here; else it is temporary."
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Listen on this port; else a free one is chosen.")
+def broker(data: Path | None, port: int | None) -> None:
+    """Run a real Kafka broker on this machine, for development, until Ctrl-C."""
+    from streams.runtime.broker import BrokerError, run_forever
+
+    try:
+        run_forever(data, port, click.echo)
+    except BrokerError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@cli.command()
+@_ladders
+@click.option("--games", type=click.Path(path_type=Path, exists=True), help="Your own games, as JSON lines.")
+@click.option("--once", is_flag=True, help="End after the report, with exit status 0.")
+@click.option("--seed", default=1, type=int, help="Of the simulated club.")
+def run(ladders: Path, games: Path | None, once: bool, seed: int) -> None:  # noqa: FBT001 - a flag is one
+    """Show everything at work: broker, worker, 20,000 simulated games (or your own), then a live trickle."""
+    from streams.runtime.broker import BrokerError
+    from streams.runtime.show import ShowError, show
+
+    rules = _read_rules(ladders)
+    try:
+        show(rules, ladders, games, once=once, seed=seed, echo=click.echo)
+    except (BrokerError, ShowError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def main() -> None:
+    """Run the command line."""
+    # The same zones on every machine: those of the tzdata package, not of the operating system.
+    zoneinfo.reset_tzpath(to=())
+    cli()
+
+
+def _read_rules(path: Path) -> dict[str, LadderRules]:
+    try:
+        return read_ladders(path)
+    except LadderFileError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no moment such as 2026-11-02T20:00:00+01:00") from error
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _echo_produced(report: Any) -> None:
+    click.echo(f"{report.taken} events taken by the broker, {len(report.failed)} not", err=True)
+    for number, reason in report.failed:
+        click.echo(f"  event {number}: {reason}", err=True)
+    if report.failed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

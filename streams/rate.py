@@ -1,0 +1,94 @@
+"""`ladderlog rate`: the ladders fold over a file, without a broker."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+import orjson
+
+from streams.events import GAME_REJECTED, decode_line
+from streams.files import batched
+from streams.ladder_file import LadderRules
+from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Ladders, Output
+from streams.model import Rejected
+
+_LINES_AT_ONCE = 1_000
+
+
+@dataclass
+class RateReport:
+    """What became of the lines read: `read` is the sum of the others."""
+
+    read: int = 0
+    rated: int = 0
+    ignored: int = 0
+    rejected: int = 0
+    noted: int = 0
+
+
+@dataclass(frozen=True)
+class RateFiles:
+    """Where the outcomes go; None for those that are not wanted."""
+
+    changed: IO[bytes]
+    closed: IO[bytes] | None = None
+    ignored: IO[bytes] | None = None
+    rejected: IO[bytes] | None = None
+
+    def by_topic(self) -> dict[str, IO[bytes] | None]:
+        """Give the file of each topic."""
+        return {
+            RATING_CHANGED: self.changed,
+            COMPETITION_CLOSED: self.closed,
+            GAME_IGNORED: self.ignored,
+            GAME_REJECTED: self.rejected,
+        }
+
+
+def rate_lines(
+    lines: Iterable[bytes], rules: Mapping[str, LadderRules], files: RateFiles, progress: Any
+) -> RateReport:
+    """Fold the events of JSON lines and write what they put out; blank lines are passed over.
+
+    A line that is no valid event is written as rejected, with its number and text, and the others go on.
+    """
+    fold = Ladders(rules)
+    report = RateReport()
+    targets = files.by_topic()
+    for batch in batched(lines, _LINES_AT_ONCE):
+        written = _fold_lines(fold, batch, report)
+        for topic, texts in written.items():
+            target = targets[topic]
+            if target is not None and texts:
+                target.write(b"\n".join(texts))
+                target.write(b"\n")
+        progress.update(len(batch))
+    return report
+
+
+def _fold_lines(fold: Ladders, lines: list[bytes], report: RateReport) -> dict[str, list[bytes]]:
+    written: dict[str, list[bytes]] = {
+        topic: [] for topic in (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
+    }
+    for line in lines:
+        if line.isspace():
+            continue
+        report.read += 1
+        out: list[Output] = []
+        try:
+            outcome = fold.apply(decode_line(line), out)
+        except Rejected as rejected:
+            report.rejected += 1
+            written[GAME_REJECTED].append(_rejection(report.read, rejected, line))
+            continue
+        setattr(report, outcome, getattr(report, outcome) + 1)
+        for topic, _, body in out:
+            written[topic].append(orjson.dumps(body))
+    return written
+
+
+def _rejection(number: int, rejected: Rejected, line: bytes) -> bytes:
+    text = line.rstrip(b"\r\n").decode(errors="backslashreplace")
+    return orjson.dumps(
+        {"line": number, "reason": rejected.reason, "message": rejected.message, "value": text}
+    )
