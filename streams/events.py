@@ -18,6 +18,7 @@ from streams.schemas import VERSION, first_error, validator
 
 GAME_FINISHED = "game-finished"
 GAME_REJECTED = "game-rejected"
+WEEK_ENDED = "week-ended"
 
 MAX_RECORD_BYTES = 1024 * 1024
 MAX_AHEAD_MS = 24 * 3600 * 1000
@@ -134,8 +135,8 @@ def _parse(value: bytes | None) -> dict[str, Any]:
     return fields
 
 
-def _event_of_type(content: bytes) -> str:
-    event, _, version = content.decode(errors="replace").rpartition(".")
+def _event_of_type(content: bytes | None) -> str:
+    event, _, version = (content or b"").decode(errors="replace").rpartition(".")
     if version != VERSION or event not in _DECODERS:
         raise Rejected(
             "type", f"ce_type: {content!r} is none of {', '.join(f'{e}.{VERSION}' for e in _DECODERS)}"
@@ -162,9 +163,16 @@ def _decode_game(fields: dict[str, Any]) -> Game:
     ended = _moment(ended_at, "ended_at")
     started_at = get("started_at")
     started_epoch = None if started_at is None else _moment(started_at, "started_at").timestamp()
-    players = [_decode_player(seat) for seat in fields["players"]]
+    seats = fields["players"]
+    players = [
+        Player(seat["player_id"], seat.get("rank"), seat.get("points"), seat.get("team"), seat.get("left"))
+        for seat in seats
+    ]
     if len({player.player_id for player in players}) != len(players):
         raise Rejected("same-player-twice", f"players: {_twice(players)!r} appears twice")
+    for player, seat in zip(players, seats, strict=True):
+        if "left_at" in seat:
+            player.left_at = _moment(seat["left_at"], "left_at")
     ended_epoch = ended.timestamp()
     if started_epoch is not None and started_epoch > ended_epoch:
         raise Rejected(
@@ -173,7 +181,6 @@ def _decode_game(fields: dict[str, Any]) -> Game:
     game_type = get("game_type")
     rated = get("rated", True)
     teams = players[0].team is not None and all(player.team is not None for player in players)
-    content = [game_type, ended_epoch, rated, started_epoch]
     return Game(
         fields["game_id"],
         fields["ladder"],
@@ -184,16 +191,8 @@ def _decode_game(fields: dict[str, Any]) -> Game:
         rated,
         players,
         teams,
-        _digest(content, players),
+        _digest([game_type, ended_epoch, rated, started_epoch], players),
     )
-
-
-def _decode_player(seat: dict[str, Any]) -> Player:
-    get = seat.get
-    left_at = get("left_at")
-    if left_at is not None:
-        left_at = _moment(left_at, "left_at")
-    return Player(seat["player_id"], get("rank"), get("points"), get("team"), get("left"), left_at)
 
 
 def _twice(players: list[Player]) -> str:
@@ -248,7 +247,7 @@ _player_id = attrgetter("player_id")
 _DECODERS: dict[str, Callable[[dict[str, Any]], Event]] = {
     GAME_FINISHED: _decode_game,
     "rating-imported": _decode_import,
-    "week-ended": _decode_week_ended,
+    WEEK_ENDED: _decode_week_ended,
     "game-voided": _decode_voided,
 }
 _valid_input = {event: validator(event).is_valid for event in _DECODERS}

@@ -40,6 +40,7 @@ REASONS = {
 }
 
 _HOUR = 3600
+_new = tuple.__new__
 
 
 class Reason(TypedDict, total=False):
@@ -191,6 +192,7 @@ class _RememberedGames:
         self._rows: dict[str, tuple[str, int]] = {}
         self._hours: dict[int, list[str]] = {}
         self._hour = -1
+        self._next_hour = 0
         self._changed: dict[str, None] = {}
 
     def digest(self, game_id: str) -> str | None:
@@ -198,30 +200,30 @@ class _RememberedGames:
         return None if row is None else row[0]
 
     def add(self, game: Game) -> None:
-        hour = int(game.ended_epoch // _HOUR)
-        if hour > self._hour:
-            self._hour = hour
-            self._forget(hour - self._span)
-        self._keep(game.game_id, game.digest, self._hour)
-        self._changed[game.game_id] = None
+        if game.ended_epoch >= self._next_hour:
+            self._advance(int(game.ended_epoch // _HOUR))
+            self._forget(self._hour - self._span)
+        game_id = game.game_id
+        self._rows[game_id] = (game.digest, self._hour)
+        self._hours[self._hour].append(game_id)
+        self._changed[game_id] = None
 
     def load(self, game_id: str, row: Any) -> None:
         digest, hour = row
-        self._keep(game_id, digest, hour)
-        self._hour = max(self._hour, hour)
+        if hour > self._hour:
+            self._advance(hour)
+        self._rows[game_id] = (digest, hour)
+        self._hours.setdefault(hour, []).append(game_id)
 
     def changed_rows(self) -> Iterator[tuple[str, Any | None]]:
         for game_id in self._changed:
             yield game_id, self._rows.get(game_id)
         self._changed.clear()
 
-    def _keep(self, game_id: str, digest: str, hour: int) -> None:
-        self._rows[game_id] = (digest, hour)
-        hours = self._hours.get(hour)
-        if hours is None:
-            self._hours[hour] = [game_id]
-        else:
-            hours.append(game_id)
+    def _advance(self, hour: int) -> None:
+        self._hour = hour
+        self._next_hour = (hour + 1) * _HOUR
+        self._hours.setdefault(hour, [])
 
     def _forget(self, before: int) -> None:
         for hour in [hour for hour in self._hours if hour < before]:
@@ -259,15 +261,21 @@ class _Ladder:
         places = ranks(game)
         if places is None:
             return self._ignore(game.game_id, "no-result", out)
-        verdicts = [(name, path, rate(game, places)) for name, path, rate in self._rated_by]
-        reasons = [_reason(name, verdict) for name, _, verdict in verdicts if verdict.reason is not None]
-        outcome = IGNORED
-        if any(verdict.changes for _, _, verdict in verdicts):
-            outcome = RATED
+        verdicts = []
+        reasons: list[Reason] = []
+        rated = False
+        for name, path, rate in self._rated_by:
+            verdict = rate(game, places)
+            if verdict.reason is not None:
+                reasons.append(_reason(name, verdict))
+            if verdict.changes:
+                rated = True
+                verdicts.append((name, path, verdict))
+        if rated:
             self._publish(game, verdicts, self._count(game, places), out)
         if reasons:
             out.append(self._ignored(reasons, game_id=game.game_id))
-        return outcome
+        return RATED if rated else IGNORED
 
     def apply_import(self, imported: RatingImported, out: list[Output]) -> str:
         system = self.systems.get(imported.system)
@@ -355,15 +363,17 @@ class _Ladder:
             else:
                 self.systems[name].players[player_id] = Standing(*figures)
 
-    def _count(self, game: Game, places: list[int]) -> list[Counts]:
+    def _count(self, game: Game, places: list[int]) -> dict[str, Counts]:
         best = min(places)
         shared = _first_is_shared(game, places, best)
-        counted: list[Counts] = []
+        statistics = self._statistics
+        changed = self._changed
+        counted: dict[str, Counts] = {}
         for player, place in zip(game.players, places, strict=True):
             player_id = player.player_id
-            counts = self._statistics.get(player_id)
+            counts = statistics.get(player_id)
             if counts is None:
-                counts = self._statistics[player_id] = _Statistics()
+                counts = statistics[player_id] = _Statistics()
             counts.games += 1
             if place != best:
                 counts.losses += 1
@@ -371,36 +381,44 @@ class _Ladder:
                 counts.draws += 1
             else:
                 counts.wins += 1
-            self._changed[player_id] = None
-            counted.append(counts.shown())
+            changed[player_id] = None
+            counted[player_id] = counts.shown()
         return counted
 
     def _publish(
-        self, game: Game, verdicts: list[tuple[str, str, Verdict]], counted: list[Counts], out: list[Output]
+        self,
+        game: Game,
+        verdicts: list[tuple[str, str, Verdict]],
+        counted: dict[str, Counts],
+        out: list[Output],
     ) -> None:
-        game_id = quote_part(game.game_id) + "/"
-        counts = {player.player_id: shown for player, shown in zip(game.players, counted, strict=True)}
+        ladder = self.ladder
+        game_id = game.game_id
+        ended_at = game.ended_at
+        quoted = quote_part(game_id) + "/"
+        closings: list[Output] = []
         for name, path, verdict in verdicts:
-            for change in verdict.changes:
-                player_id, before, after, sequence, details = change
+            start = path + quoted
+            for player_id, before, after, sequence, details in verdict.changes:
                 body: RatingChanged = {
-                    "change_id": path + game_id + player_id,
-                    "ladder": self.ladder,
+                    "change_id": start + player_id,
+                    "ladder": ladder,
                     "system": name,
                     "player_id": player_id,
-                    "game_id": game.game_id,
+                    "game_id": game_id,
                     "sequence": sequence,
                     "before": before,
                     "after": after,
-                    "ended_at": game.ended_at,
-                    "statistics": counts[player_id],
+                    "ended_at": ended_at,
+                    "statistics": counted[player_id],
                 }
                 if details is not None:
                     body.update(details)  # type: ignore[typeddict-item]
-                out.append(Output(RATING_CHANGED, player_id, body))
-        for _, _, verdict in verdicts:
+                # A NamedTuple's own constructor takes three times as long.
+                out.append(_new(Output, (RATING_CHANGED, player_id, body)))
             if verdict.closing is not None:
-                out.append(Output(COMPETITION_CLOSED, self.ladder, verdict.closing))
+                closings.append(Output(COMPETITION_CLOSED, ladder, verdict.closing))
+        out += closings
 
     def _ignore(self, game_id: str, reason: str, out: list[Output]) -> str:
         reasons: list[Reason] = [{"system": name, "reason": reason} for name in self.systems]

@@ -10,6 +10,8 @@ from typing import Literal
 
 Left = Literal["abandoned", "disconnected"]
 
+_MAX_MESSAGE = 1_000
+
 
 class Rejected(Exception):  # noqa: N818 - an outcome of a record, not an error of the program
     """A record that is not a valid input: it goes to game-rejected with this reason and message.
@@ -18,6 +20,9 @@ class Rejected(Exception):  # noqa: N818 - an outcome of a record, not an error 
     """
 
     def __init__(self, reason: str, message: str) -> None:
+        # A message quotes what it finds; a key or a header may have megabytes.
+        if len(message) > _MAX_MESSAGE:
+            message = message[: _MAX_MESSAGE - 1] + "…"
         super().__init__(message)
         self.reason = reason
         self.message = message
@@ -113,12 +118,15 @@ def ranks(game: Game) -> list[int] | None:
     everyone has the rank of the team's best member.
     """
     players = game.players
-    found = [player.rank for player in players if player.rank is not None]
-    if len(found) != len(players):
-        points = [player.points for player in players if player.points is not None]
-        if len(points) != len(players):
-            return None
-        found = [1 + sum(other > own for other in points) for own in points]
+    found: list[int] = []
+    for player in players:
+        if player.rank is None:
+            points = [player.points for player in players if player.points is not None]
+            if len(points) != len(players):
+                return None
+            found = [1 + sum(other > own for other in points) for own in points]
+            break
+        found.append(player.rank)
     if not game.teams:
         return found
     best: dict[str | None, int] = {}

@@ -40,6 +40,13 @@ def changes(ranks: Sequence[int], ratings: Sequence[float], parameters: Paramete
     Nobody pays when first place is shared (our decision: the rule knows only payments to one winner). The
     winner's gain is summed exactly, so that the order of the players does not matter.
     """
+    if len(ranks) == MIN_PLAYERS and ranks[0] != ranks[1]:
+        # What follows gives the same for two players, and takes three times as long.
+        if ranks[0] < ranks[1]:
+            paid_by_one = price(ratings[0], ratings[1], parameters)
+            return [paid_by_one, -paid_by_one]
+        paid_by_one = price(ratings[1], ratings[0], parameters)
+        return [-paid_by_one, paid_by_one]
     best = min(ranks)
     if ranks.count(best) > 1:
         return [0.0] * len(ranks)

@@ -1,0 +1,185 @@
+"""Bga: an Elo of every pair of players at the table (seed 003).
+
+Pure: standard library only.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypedDict
+
+from streams.model import Game, Player
+from streams.ratings.parameters import choice, number, whole
+from streams.ratings.system import Pool
+
+MIN_PLAYERS = 2
+MAX_PLAYERS = 32
+SCALE = 400.0
+# Beyond this gap 10**x leaves the range of a float; a cap above it is no cap at all.
+GAP_LIMIT = 300.0 * SCALE
+# Titles are for ratings above these, strictly (seed 003).
+GOOD = 1600.0
+EXPERT = 1800.0
+MASTER = 2000.0
+
+_LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The Elo's numbers, and what becomes of a game that someone left.
+
+    `quit_policy`: `quitter-only` rates only the first player to abandon, as last, less `quit_penalty`;
+    `last-place` rates the others too, with that player last; `exclude` rates nobody.
+    """
+
+    start: float = number(1500.0)
+    k: float = number(40.0, 0.0)
+    k_newcomer: float = number(60.0, 0.0)
+    newcomer_games: int = whole(30)
+    cap: float = number(600.0, 0.0)
+    quit_policy: str = choice("quitter-only", "exclude", "last-place")
+    quit_penalty: float = number(10.0, 0.0)
+
+
+class Titles(TypedDict):
+    """A player's title after a game and before it; the empty string for none."""
+
+    title: str
+    title_before: str
+
+
+_UNTITLED = Titles(title="", title_before="")
+
+
+def title(rating: float) -> str:
+    """Give the title of a rating: Good, Expert, Master, or the empty string for none."""
+    if rating <= GOOD:
+        return ""
+    if rating <= EXPERT:
+        return "Good"
+    return "Expert" if rating <= MASTER else "Master"
+
+
+def expectation(own: float, other: float, cap: float) -> float:
+    """Give the expected result against one opponent; ratings count as at most `cap` apart."""
+    gap = other - own
+    limit = min(cap, GAP_LIMIT)
+    if not -limit <= gap <= limit:
+        gap = math.copysign(limit, gap)
+    return float(1.0 / (1.0 + 10.0 ** (gap / SCALE)))
+
+
+def changes(
+    ranks: Sequence[int],
+    ratings: Sequence[float],
+    games: Sequence[int],
+    advised: int | None,
+    parameters: Parameters,
+) -> list[float]:
+    """Give each player's change: K * multiplier * (results less expectations) / (N - 1).
+
+    The multiplier is N/2, or A/2 when there are more players than the `advised` number A (seed 003). The
+    division is our decision: the multiplier is there "so that there are more points to win", which the plain
+    sum over all opponents would already give. Sums are exact, so that the order of the players does not
+    matter.
+    """
+    count = len(ranks)
+    multiplier = min(count, advised or count) / 2
+    cap = parameters.cap
+    found = []
+    for own, (rank, rating, played) in enumerate(zip(ranks, ratings, games, strict=True)):
+        surplus = math.fsum(
+            (1.0 if rank < ranks[other] else 0.5 if rank == ranks[other] else 0.0)
+            - expectation(rating, ratings[other], cap)
+            for other in range(count)
+            if other != own
+        )
+        k = parameters.k_newcomer if played < parameters.newcomer_games else parameters.k
+        found.append(k * multiplier * surplus / (count - 1))
+    return found
+
+
+def duel(
+    ranks: Sequence[int], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
+) -> list[float]:
+    """Give what `changes` gives for two players, to the last bit, in half the time.
+
+    No advised number is below 2, so that the multiplier is 1.
+    """
+    rank, rank_other = ranks
+    gap = ratings[1] - ratings[0]
+    limit = min(parameters.cap, GAP_LIMIT)
+    if not -limit <= gap <= limit:
+        gap = math.copysign(limit, gap)
+    exponent = gap / SCALE
+    result = 1.0 if rank < rank_other else 0.5 if rank == rank_other else 0.0
+    newcomers = parameters.newcomer_games
+    k, k_newcomer = parameters.k, parameters.k_newcomer
+    return [
+        (k_newcomer if games[0] < newcomers else k) * (result - 1.0 / (1.0 + 10.0**exponent)),
+        (k_newcomer if games[1] < newcomers else k) * (1.0 - result - 1.0 / (1.0 + 10.0**-exponent)),
+    ]
+
+
+def first_quitter(players: Sequence[Player]) -> int | None:
+    """Give the place in the list of the first player to abandon; None when nobody did.
+
+    The earliest `left_at` counts, then the order of the list; a known time comes before an unknown one.
+    """
+    for player in players:
+        if player.left == "abandoned":
+            break
+    else:
+        return None
+    quitters = [own for own, player in enumerate(players) if player.left == "abandoned"]
+    return min(quitters, key=lambda own: players[own].left_at or _LATEST)
+
+
+class Bga(Pool):
+    """The bga system on one ladder."""
+
+    name = "bga"
+    parameters_type = Parameters
+    parameters: Parameters
+
+    def changes(
+        self,
+        game: Game,
+        ranks: Sequence[int],
+        ratings: Sequence[float],
+        games: Sequence[int],
+    ) -> Sequence[float | None] | str:
+        """Give each player's change, None for those the quit policy leaves out, or why the game is."""
+        if game.teams:
+            return "teams"
+        if not MIN_PLAYERS <= len(ranks) <= MAX_PLAYERS:
+            return "player-count"
+        quitter = first_quitter(game.players)
+        if quitter is None:
+            return self._elo(game, ranks, ratings, games)
+        policy = self.parameters.quit_policy
+        if policy == "exclude":
+            return "left"
+        ranks = [*ranks[:quitter], max(ranks) + 1, *ranks[quitter + 1 :]]
+        found = self._elo(game, ranks, ratings, games)
+        found[quitter] -= self.parameters.quit_penalty
+        if policy == "last-place":
+            return found
+        return [change if own == quitter else None for own, change in enumerate(found)]
+
+    def details(self, before: float, after: float) -> Titles:
+        """Say which title the player has now, and had before."""
+        if before <= GOOD and after <= GOOD:
+            return _UNTITLED
+        return {"title": title(after), "title_before": title(before)}
+
+    def _elo(
+        self, game: Game, ranks: Sequence[int], ratings: Sequence[float], games: Sequence[int]
+    ) -> list[float]:
+        if len(ranks) == 2:  # noqa: PLR2004 - as a duel has
+            return duel(ranks, ratings, games, self.parameters)
+        game_type = self.context.ladder if game.game_type is None else game.game_type
+        advised = self.context.advised_players.get(game_type)
+        return changes(ranks, ratings, games, advised, self.parameters)

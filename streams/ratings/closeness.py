@@ -1,0 +1,250 @@
+"""Closeness: how near a player comes to winning, measured by the average loser of each game type (seed 002).
+
+A rating is always that of all own games under today's averages. Distances are kept as whole numbers, so that
+sums are exact: they depend neither on the order of the games nor on batches or restarts.
+
+Pure: standard library only.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streams.model import Game, RatingImported
+from streams.ratings.parameters import number
+from streams.ratings.prefix_sums import PrefixSums
+from streams.ratings.system import Change, JsonRow, LadderContext, Standing, System, Verdict
+from streams.row_keys import join_key, split_key
+
+FIRST = 100
+TIE_BREAK = 75
+PER_AVERAGE = 25
+NOTHING_AT = TIE_BREAK // PER_AVERAGE  # times the average distance
+
+# One minus a float is a multiple of 2^-53, so that in these units every distance is a whole number.
+UNITS = 2.0**53
+# Negative points make distances above 1; nothing real is this far, and sums stay finite.
+FURTHEST = 2.0**64
+
+_TYPE = "closeness-type"
+_PLAYER = "closeness-player"
+_RESULT = "closeness-result"
+_new = tuple.__new__
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """`handicap` is added to the maximum possible score, so that few games cannot give a high rating."""
+
+    handicap: float = number(500.0, 0.0)
+
+
+def distance(points: float, winning: float) -> float:
+    """Give how far `points` are behind the winner's, as a part of those, which are above 0."""
+    behind = 1.0 - points / winning
+    if behind <= 0:
+        return 0.0
+    return behind if behind < FURTHEST else FURTHEST  # noqa: FURB136 - min would take twice as long
+
+
+def winning_points(points: Sequence[float], ranks: Sequence[int]) -> float:
+    """Give the winner's points, the most of them when first place is shared (our decision)."""
+    first = min(ranks)
+    if ranks.count(first) == 1:
+        return points[ranks.index(first)]
+    return max(made for made, rank in zip(points, ranks, strict=True) if rank == first)
+
+
+class _GameType:
+    """The average losing distance of a game type: exact, in units.
+
+    `reach` is the furthest distance that still scores, below three times the average.
+    """
+
+    __slots__ = ("losers", "reach", "total")
+
+    def __init__(self) -> None:
+        self.losers = 0
+        self.total = 0
+        self.reach = -1
+
+    def settle(self) -> None:
+        self.reach = (NOTHING_AT * self.total - 1) // self.losers
+
+
+class _Results:
+    """One player's losses in one game type of which the score depends on the average."""
+
+    __slots__ = ("distances", "game_type")
+
+    def __init__(self, game_type: _GameType) -> None:
+        self.game_type = game_type
+        self.distances = PrefixSums()
+
+    def score(self) -> float:
+        """Give the sum of `(75 - 25 * distance/average) * players` over all that are above 0.
+
+        The quotient is that of whole numbers, correctly rounded, and so never above 3 times the players.
+        """
+        average = self.game_type
+        players, behind = self.distances.up_to(average.reach)
+        return PER_AVERAGE * (NOTHING_AT * players - average.losers * behind / average.total)
+
+
+class _Own:
+    """One player's scores that never change, the most that was possible, and the other results by type."""
+
+    __slots__ = ("fixed", "possible", "results")
+
+    def __init__(self) -> None:
+        self.fixed = 0
+        self.possible = 0
+        self.results: dict[str, _Results] = {}
+
+
+class Closeness(System):
+    """The closeness system on one ladder.
+
+    Its rows: one a game type (the sum of the losing distances, how many), one a player (fixed scores, most
+    possible), and one a result whose score moves with the average (distance, number of players), numbered
+    per player and type, so that no row is large and none of these is written twice.
+    """
+
+    name = "closeness"
+    parameters_type = Parameters
+    parameters: Parameters
+    row_kinds = (_TYPE, _PLAYER, _RESULT)
+
+    def __init__(self, parameters: Any, context: LadderContext) -> None:
+        super().__init__(parameters, context)
+        self._types: dict[str, _GameType] = {}
+        self._own: dict[str, _Own] = {}
+        self._changed_types: dict[str, None] = {}
+        self._changed_players: dict[str, None] = {}
+        self._new_results: list[tuple[str, str, int, float, int]] = []
+
+    def rate(self, game: Game, ranks: Sequence[int]) -> Verdict:
+        """Score a game, and give its players their ratings under the averages that include it."""
+        players = game.players
+        if game.teams:
+            return Verdict((), "teams")
+        points = [player.points for player in players if player.points is not None]
+        if len(points) != len(players):
+            return Verdict((), "no-points")
+        self._score(game, ranks, points)
+        return Verdict([self._publish(player.player_id) for player in players])
+
+    def rating(self, player_id: str) -> float:
+        """Give a player's rating under today's averages; 0 without games.
+
+        The cost is O(log m) for each game type the player has played, m being the player's results in it.
+        """
+        own = self._own.get(player_id)
+        return 0.0 if own is None else self._rating(own)
+
+    def ratings(self) -> list[tuple[str, float, int]]:
+        """Give (player, rating, games) of everyone, under today's averages."""
+        return [(player_id, self.rating(player_id), s.games) for player_id, s in self.players.items()]
+
+    def start(self, imported: RatingImported) -> Change | str:  # noqa: ARG002 - whatever it says
+        """Refuse: a rating is computed from the player's own games, and an import brings none."""
+        return "not-importable"
+
+    def load_row(self, kind: str, key: str, row: Any) -> None:
+        """Take back a row as `changed_rows` gave it out, in any order, each result once."""
+        if kind == _TYPE:
+            average = self._game_type(key)
+            average.total, average.losers = int(row[0]), row[1]
+            average.settle()
+        elif kind == _PLAYER:
+            own = self._player(key)
+            own.fixed, own.possible = row
+        else:
+            player_id, game_type, _ = split_key(key, 3)
+            behind, players = row
+            self._results(self._player(player_id), game_type).distances.add(int(behind * UNITS), players)
+
+    def changed_rows(self) -> Iterator[tuple[str, str, JsonRow | None]]:
+        """Yield the types, players and results changed since the last call."""
+        for game_type in self._changed_types:
+            average = self._types[game_type]
+            # The sum is beyond the whole numbers of JSON readers.
+            yield _TYPE, game_type, [str(average.total), average.losers]
+        self._changed_types.clear()
+        for player_id in self._changed_players:
+            own = self._own[player_id]
+            yield _PLAYER, player_id, [own.fixed, own.possible]
+        self._changed_players.clear()
+        for player_id, game_type, count, behind, players in self._new_results:
+            yield _RESULT, join_key(player_id, game_type, str(count)), [behind, players]
+        self._new_results.clear()
+
+    def _score(self, game: Game, ranks: Sequence[int], points: Sequence[float]) -> None:
+        count = len(points)
+        first = min(ranks)
+        winning = winning_points(points, ranks)
+        game_type = self.context.ladder if game.game_type is None else game.game_type
+        for player, rank, made in zip(game.players, ranks, points, strict=True):
+            player_id = player.player_id
+            own = self._own.get(player_id) or self._player(player_id)
+            own.possible += FIRST * count
+            if rank == first:
+                own.fixed += FIRST * count
+            elif winning > 0:
+                self._lose(player_id, own, game_type, distance(made, winning), count)
+            elif made >= winning:
+                own.fixed += TIE_BREAK * count
+            self._changed_players[player_id] = None
+        average = self._types.get(game_type)
+        if average is not None:
+            average.settle()
+
+    def _lose(self, player_id: str, own: _Own, game_type: str, behind: float, count: int) -> None:
+        average = self._types.get(game_type) or self._game_type(game_type)
+        average.losers += 1
+        self._changed_types[game_type] = None
+        if not behind:
+            own.fixed += TIE_BREAK * count
+            return
+        units = int(behind * UNITS)
+        average.total += units
+        results = own.results.get(game_type) or self._results(own, game_type)
+        results.distances.add(units, count)
+        self._new_results.append((player_id, game_type, results.distances.count, behind, count))
+
+    def _rating(self, own: _Own) -> float:
+        scores: list[float] = [own.fixed]
+        for results in own.results.values():
+            scores.append(results.score())  # noqa: PERF401 - a comprehension is slower for one or two
+        possible = self.parameters.handicap + own.possible
+        return 100.0 * math.fsum(scores) / possible if possible else 0.0
+
+    def _publish(self, player_id: str) -> Change:
+        standing = self.players.get(player_id)
+        if standing is None:
+            standing = self.players[player_id] = Standing(0.0, 0, 0)
+        before = standing.rating
+        standing.rating = after = self._rating(self._own[player_id])
+        standing.games += 1
+        standing.sequence += 1
+        # A NamedTuple's own constructor takes three times as long.
+        return _new(Change, (player_id, before, after, standing.sequence, None))
+
+    def _game_type(self, game_type: str) -> _GameType:
+        found = self._types.get(game_type)
+        if found is None:
+            found = self._types[game_type] = _GameType()
+        return found
+
+    def _player(self, player_id: str) -> _Own:
+        found = self._own.get(player_id)
+        if found is None:
+            found = self._own[player_id] = _Own()
+        return found
+
+    def _results(self, own: _Own, game_type: str) -> _Results:
+        found = own.results.get(game_type)
+        if found is None:
+            found = own.results[game_type] = _Results(self._game_type(game_type))
+        return found

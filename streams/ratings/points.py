@@ -1,0 +1,138 @@
+"""Points: the share of the points made, against the share the ratings expect (seed 001).
+
+Pure: standard library only.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streams.model import Game
+from streams.ratings.parameters import number
+from streams.ratings.system import Pool
+
+MIN_PLAYERS = 2
+MAX_PLAYERS = 4
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Everyone starts at `start`; `base + newcomer * e^(-fade * games)` of the rating is at stake."""
+
+    start: float = number(1000.0, 0.0, exclusive=True)
+    base: float = number(0.1, 0.0)
+    newcomer: float = number(0.2, 0.0)
+    fade: float = number(0.1, 0.0)
+
+
+def weight(games: int, parameters: Parameters) -> float:
+    """Give the part of the own rating that is at stake after so many rated games (seed 001: Am)."""
+    return parameters.base + parameters.newcomer * math.exp(-parameters.fade * games)
+
+
+def shares(points: Sequence[float]) -> list[float]:
+    """Give each player's share of the squared points; negative points count as 0 (seed 001, cases 2 and 3).
+
+    Nobody above 0: those without negative points share equally (our decision: the limit of a tie). Points are
+    taken relative to the most, so that no square leaves the range of a float.
+    """
+    most = max(points)
+    if most <= 0:
+        even = sum(own >= 0 for own in points)
+        return [1.0 / even if own >= 0 else 0.0 for own in points]
+    relative = [own / most if own > 0 else 0.0 for own in points]
+    squares = [own * own for own in relative]
+    total = math.fsum(squares)
+    return [square / total for square in squares]
+
+
+def expectations(ratings: Sequence[float]) -> list[float]:
+    """Give each player's expected share: that of the ratings, none of them below 0.
+
+    Equal shares when nobody has a rating above 0, which only imports can bring about (our decision).
+    """
+    total = math.fsum(ratings)
+    if total <= 0:
+        return [1.0 / len(ratings)] * len(ratings)
+    return [rating / total for rating in ratings]
+
+
+def changes(
+    points: Sequence[float], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
+) -> list[float]:
+    """Give each player's change, as if nobody had abandoned the game; it never takes a rating below 0.
+
+    A rating below 0, which only an import can give, counts as 0 and stays where it is.
+    """
+    owned = [rating if rating > 0 else 0.0 for rating in ratings]
+    return [
+        # A base above 1 could otherwise cost more than there is.
+        max((share - expected) * rating * weight(played, parameters), -rating)
+        for share, expected, rating, played in zip(
+            shares(points), expectations(owned), owned, games, strict=True
+        )
+    ]
+
+
+def duel(
+    points: Sequence[float], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
+) -> list[float]:
+    """Give what `changes` gives for two players, to the last bit, in half the time."""
+    most = max(points)
+    mine, yours = ratings
+    mine = max(mine, 0.0)
+    yours = max(yours, 0.0)
+    total = mine + yours
+    if most <= 0 or total <= 0:
+        return changes(points, ratings, games, parameters)
+    one, other = points
+    one = one / most if one > 0 else 0.0
+    other = other / most if other > 0 else 0.0
+    one *= one
+    other *= other
+    made = one + other
+    change = (one / made - mine / total) * mine * weight(games[0], parameters)
+    change_other = (other / made - yours / total) * yours * weight(games[1], parameters)
+    return [max(change, -mine), max(change_other, -yours)]
+
+
+def clipped(changes: Sequence[float], abandoned: Sequence[bool]) -> list[float]:
+    """Give the changes after abandoning: who did cannot gain, who has an opponent who did cannot lose.
+
+    Of two who both abandoned neither gains nor loses: each has an opponent who abandoned (seed 001).
+    """
+    quitters = sum(abandoned)
+    limited = []
+    for change, quitter in zip(changes, abandoned, strict=True):
+        least = 0.0 if quitters > quitter else change
+        limited.append(min(max(change, least), 0.0) if quitter else max(change, least))
+    return limited
+
+
+class Points(Pool):
+    """The points system on one ladder."""
+
+    name = "points"
+    parameters_type = Parameters
+    parameters: Parameters
+
+    def changes(
+        self,
+        game: Game,
+        ranks: Sequence[int],
+        ratings: Sequence[float],
+        games: Sequence[int],
+    ) -> Sequence[float | None] | str:
+        """Give each player's change, or why the game does not count."""
+        if game.teams:
+            return "teams"
+        players = game.players
+        if not MIN_PLAYERS <= len(ranks) <= MAX_PLAYERS:
+            return "player-count"
+        points = [player.points for player in players if player.points is not None]
+        if len(points) != len(players):
+            return "no-points"
+        arithmetic = duel if len(points) == 2 else changes  # noqa: PLR2004 - as a duel has
+        found = arithmetic(points, ratings, games, self.parameters)
+        abandoned = [player.left == "abandoned" for player in players]
+        return clipped(found, abandoned) if True in abandoned else found

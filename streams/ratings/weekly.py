@@ -1,0 +1,467 @@
+"""Weekly: a competition that starts at 0 points every Monday, with levels and stakes (seed 004).
+
+A game counts for the week in which it ended, in the ladder's time zone, whenever it arrives. A week is open,
+then closed (its standings are published, late games amend them), then final: its rows are gone. All of that
+follows the records of the log, never a clock. Nothing is reset on Monday: a week's rows are its own.
+
+Pure: standard library only.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, TypedDict
+
+from streams.model import Game, RatingImported, Rejected, WeekEnded
+from streams.ratings.parameters import duration, number, whole
+from streams.ratings.system import Change, JsonRow, LadderContext, System, Verdict
+from streams.row_keys import join_key, split_key
+from streams.weeks import bounds, is_week, week_of
+
+PLAYER_ROW = "weekly-player"
+WEEK_ROW = "weekly-week"
+FINAL_ROW = "weekly-final"
+# A ladder has one row of the kind FINAL_ROW, with this key: weeks become final in order.
+LAST_FINAL = "last"
+
+# The sides of a game of two individuals, of whom (as a rule) neither abandoned.
+SOLO = (0, 1)
+STAYED = (False, False)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_new = tuple.__new__
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A win against an equal brings `stake` and a draw `draw`; a level spans `level_size` points.
+
+    Who abandons pays `abandon_penalty` more; a closed week is amended by games that arrive within `grace`.
+    """
+
+    stake: float = number(10, 0.0)
+    draw: float = number(1, 0.0)
+    level_size: float = number(50, 0.0, exclusive=True)
+    levels: int = whole(10, 1)
+    abandon_penalty: float = number(5, 0.0)
+    grace: timedelta = duration(timedelta(hours=24))  # noqa: RUF009 - it declares the field
+
+
+class Place(TypedDict):
+    """One line of a week's standings; `rank` 1 is best and equal points share it: 1, 2, 2, 4."""
+
+    player_id: str
+    rank: int
+    points: float
+    level: int
+    games: int
+    wins: int
+    losses: int
+    draws: int
+    abandons: int
+
+
+class CompetitionClosed(TypedDict):
+    """The standings of a closed week; `revision` counts 1, 2, 3 … and the last one is `final`."""
+
+    ladder: str
+    week: str
+    revision: int
+    final: bool
+    ended_at: str
+    standings: list[Place]
+
+
+Result = Literal["won", "lost", "drawn"]
+
+
+def level(points: float, parameters: Parameters) -> int:
+    """Give the level of a number of points: 1 at 0, the highest from 450 on.
+
+    The seed prints 400-449 for level 10 as for level 9; 450 and more is meant (our decision).
+    """
+    size = parameters.level_size
+    if points >= size * (parameters.levels - 1):
+        return parameters.levels
+    return int(points // size) + 1
+
+
+def team_level(points: Sequence[float], parameters: Parameters) -> int:
+    """Give a team's level, that of the arithmetic mean of its members' points (seed 004).
+
+    The sum is exact, so that the order of the members does not matter.
+    """
+    return level(math.fsum(points) / len(points), parameters)
+
+
+def results(sides: Sequence[int], ranks: Sequence[int], abandoned: Sequence[bool]) -> tuple[Result, Result]:
+    """Give what sides 0 and 1 made of the game.
+
+    A side with a member who abandoned loses whatever the ranks say, and both sides may lose that way, in
+    which case nobody wins (our decision).
+    """
+    if True in abandoned:
+        quitters = {side for side, quitter in zip(sides, abandoned, strict=True) if quitter}
+        return ("lost" if 0 in quitters else "won"), ("lost" if 1 in quitters else "won")
+    first, second = ranks[sides.index(0)], ranks[sides.index(1)]
+    if first == second:
+        return "drawn", "drawn"
+    return ("won", "lost") if first < second else ("lost", "won")
+
+
+def payments(
+    outcome: tuple[Result, Result], levels: tuple[int, int], parameters: Parameters
+) -> tuple[float, float]:
+    """Give what every member of either side gains or, below 0, loses.
+
+    The loss is that of the seed's table, stake - |difference of levels|; the sentence above it gives another
+    number when a stronger side loses (our decision). A win never costs and a loss never pays, however many
+    levels there are.
+    """
+    if outcome[0] == "drawn":
+        return parameters.draw, parameters.draw
+    stake = parameters.stake
+    gap = levels[0] - levels[1]
+    loss = -max(0, stake - abs(gap))
+    return (
+        max(0, stake - gap) if outcome[0] == "won" else loss,
+        max(0, stake + gap) if outcome[1] == "won" else loss,
+    )
+
+
+def quitting_changes(
+    changes: Sequence[float],
+    outcome: tuple[Result, Result],
+    abandoned: Sequence[bool],
+    parameters: Parameters,
+) -> list[float]:
+    """Make the changes of a game into those of one that somebody abandoned: the quitter pays the penalty too.
+
+    When both sides abandoned, those who stayed pay nothing (our decision: only every quitter pays).
+    """
+    nobody_won = outcome == ("lost", "lost")
+    return [
+        change - parameters.abandon_penalty if quitter else 0 if nobody_won else change
+        for change, quitter in zip(changes, abandoned, strict=True)
+    ]
+
+
+@dataclass(slots=True)
+class _Figures:
+    """A player's figures in one week. The level is that of the points; the other fields are the row."""
+
+    level: int = 1
+    points: float = 0
+    games: int = 0
+    wins: int = 0
+    losses: int = 0
+    draws: int = 0
+    abandons: int = 0
+    sequence: int = 0
+
+    def count(self, result: Result) -> None:
+        """Count one game more with that result."""
+        self.games += 1
+        self.sequence += 1
+        if result == "won":
+            self.wins += 1
+        elif result == "lost":
+            self.losses += 1
+        else:
+            self.draws += 1
+
+    def row(self) -> list[float]:
+        """Give the figures as they are kept."""
+        return [
+            self.points,
+            self.games,
+            self.wins,
+            self.losses,
+            self.draws,
+            self.abandons,
+            self.sequence,
+        ]
+
+
+@dataclass(slots=True)
+class _Week:
+    """A week that is not final: open, or `closed` with so many revisions published.
+
+    It lasts from `start` to `end`, counted from the epoch: that compares faster than moments with offsets.
+    """
+
+    label: str
+    start: timedelta
+    end: timedelta
+    players: dict[str, _Figures] = field(default_factory=dict)
+    closed: bool = False
+    revision: int = 0
+    changed: dict[str, None] = field(default_factory=dict)
+    state_changed: bool = False
+
+
+class Weekly(System):
+    """The weekly competition on one ladder."""
+
+    name = "weekly"
+    parameters_type = Parameters
+    row_kinds = (PLAYER_ROW, WEEK_ROW, FINAL_ROW)
+    parameters: Parameters
+
+    def __init__(self, parameters: Any, context: LadderContext) -> None:
+        super().__init__(parameters, context)
+        self._weeks: dict[str, _Week] = {}
+        # Most games fall in the week of the game before: its bounds spare the way through the time zone.
+        self._current: _Week | None = None
+        # Every week up to this one is final; as text it sorts before all of them while there is none.
+        self._last_final = ""
+        self._last_final_changed = False
+        self._finalised: list[_Week] = []
+
+    def rate(self, game: Game, ranks: Sequence[int]) -> Verdict:
+        """Count a game for the week of its end, and amend that week's standings if it is closed."""
+        sides = _sides(game)
+        if sides is None:
+            return Verdict((), "player-count")
+        week = self._current
+        if week is None or not week.start <= game.ended - _EPOCH < week.end:
+            week = self._week_at(game.ended)
+            if week is None:
+                return Verdict((), "late")
+        if sides is SOLO and game.players[0].left != "abandoned" != game.players[1].left:
+            counted = self._count_pair(week, game, ranks)
+        else:
+            counted = self._count(week, game, ranks, sides)
+        return Verdict(counted, closing=self._closing(week)) if week.closed else Verdict(counted)
+
+    def start(self, imported: RatingImported) -> Change | str:
+        """Start a player in the week that the import names, or give the reason why it is ignored.
+
+        Points below 0 count as 0. Raises Rejected when there is no such week.
+        """
+        label = imported.week
+        if label is None:
+            return "no-week"
+        _check(label)
+        if label <= self._last_final:
+            return "late"
+        week = self._week(label)
+        if week.closed:
+            return "already-closed"
+        if imported.player_id in week.players:
+            return "already-rated"
+        points = max(0, imported.rating)
+        games = imported.games
+        own = _Figures(level(points, self.parameters), points, games, sequence=games)
+        week.players[imported.player_id] = own
+        week.changed[imported.player_id] = None
+        details = {"week": label, "level": own.level, "level_before": 1}
+        return Change(imported.player_id, 0, points, games, details)
+
+    def close(self, label: str, *, final: bool) -> list[CompetitionClosed] | str:
+        """Close a week, for good when `final`, and give the standings to publish, or why it is ignored.
+
+        Earlier weeks that are still open are closed before it, and weeks before a final one are final too.
+        Weeks without games have no standings. Raises Rejected when there is no such week.
+        """
+        _check(label)
+        if label <= self._last_final:
+            return "already-closed"
+        if final:
+            return self._finalise(label)
+        if self._week(label).closed:
+            return "already-closed"
+        closings = []
+        for week in self._weeks_until(label):
+            if not week.closed:
+                week.closed = week.state_changed = True
+                if week.players:
+                    closings.append(self._closing(week))
+        return closings
+
+    def due(self, now: datetime) -> list[WeekEnded]:
+        """Give the records that should be on the log at `now`: midnights passed, then grace times over.
+
+        The same ones are given until the fold has applied them.
+        """
+        since = now - _EPOCH
+        over = [week for week in self._weeks.values() if since >= week.end]
+        over.sort(key=_label_of)
+        return [
+            WeekEnded(self.context.ladder, week.label, final=week.closed)
+            for week in over
+            if not week.closed or since - week.end >= self.parameters.grace
+        ]
+
+    def standings(self, label: str) -> list[Place]:
+        """Give the standings of a week that is not final, closed or not; empty when nobody played in it."""
+        week = self._weeks.get(label)
+        return [] if week is None else self._standings(week)
+
+    def ratings(self) -> list[tuple[str, float, int]]:
+        """Give (player, points, games) of everyone in the latest week with games."""
+        latest = max((week for week in self._weeks.values() if week.players), key=_label_of, default=None)
+        if latest is None:
+            return []
+        return [(player_id, own.points, own.games) for player_id, own in latest.players.items()]
+
+    def load_row(self, kind: str, key: str, row: Any) -> None:
+        """Take back a row of one of `row_kinds`, as `changed_rows` gave it out."""
+        if kind == PLAYER_ROW:
+            label, player_id = split_key(key, 2)
+            self._week(label).players[player_id] = _Figures(level(row[0], self.parameters), *row)
+        elif kind == WEEK_ROW:
+            week = self._week(key)
+            week.closed = True
+            (week.revision,) = row
+        else:
+            (self._last_final,) = row
+
+    def changed_rows(self) -> Iterator[tuple[str, str, JsonRow | None]]:
+        """Yield (kind, key, row) of every own row changed since the last call; a None row is deleted."""
+        if self._last_final_changed:
+            yield FINAL_ROW, LAST_FINAL, [self._last_final]
+            self._last_final_changed = False
+        for week in self._finalised:
+            for player_id in week.players:
+                yield PLAYER_ROW, join_key(week.label, player_id), None
+            yield WEEK_ROW, week.label, None
+        self._finalised.clear()
+        for week in self._weeks.values():
+            for player_id in week.changed:
+                yield PLAYER_ROW, join_key(week.label, player_id), week.players[player_id].row()
+            week.changed.clear()
+            if week.state_changed:
+                yield WEEK_ROW, week.label, [week.revision]
+                week.state_changed = False
+
+    def _count(self, week: _Week, game: Game, ranks: Sequence[int], sides: Sequence[int]) -> list[Change]:
+        players = game.players
+        figures = [week.players.get(player.player_id) or _Figures() for player in players]
+        abandoned = [player.left == "abandoned" for player in players]
+        outcome = results(sides, ranks, abandoned)
+        paid = payments(outcome, self._side_levels(sides, figures), self.parameters)
+        changes = [paid[side] for side in sides]
+        if True in abandoned:
+            changes = quitting_changes(changes, outcome, abandoned, self.parameters)
+        counted = []
+        for player, own, side, change, quitter in zip(
+            players, figures, sides, changes, abandoned, strict=True
+        ):
+            own.abandons += quitter
+            counted.append(self._move(week, player.player_id, own, outcome[side], change))
+        return counted
+
+    def _count_pair(self, week: _Week, game: Game, ranks: Sequence[int]) -> list[Change]:
+        """Do what `_count` does, in two thirds of the time, for the usual game: two players, who stayed."""
+        one, two = game.players
+        first = week.players.get(one.player_id) or _Figures()
+        second = week.players.get(two.player_id) or _Figures()
+        outcome = results(SOLO, ranks, STAYED)
+        paid = payments(outcome, (first.level, second.level), self.parameters)
+        return [
+            self._move(week, one.player_id, first, outcome[0], paid[0]),
+            self._move(week, two.player_id, second, outcome[1], paid[1]),
+        ]
+
+    def _move(self, week: _Week, player_id: str, own: _Figures, result: Result, change: float) -> Change:
+        before, level_before = own.points, own.level
+        own.points = after = max(0, before + change)
+        own.level = level_after = level(after, self.parameters)
+        own.count(result)
+        week.players[player_id] = own
+        week.changed[player_id] = None
+        details = {"week": week.label, "level": level_after, "level_before": level_before}
+        # A NamedTuple's own constructor takes three times as long.
+        return _new(Change, (player_id, before, after, own.sequence, details))
+
+    def _side_levels(self, sides: Sequence[int], figures: Sequence[_Figures]) -> tuple[int, int]:
+        if sides is SOLO:
+            return figures[0].level, figures[1].level
+        teams: tuple[list[float], list[float]] = ([], [])
+        for side, own in zip(sides, figures, strict=True):
+            teams[side].append(own.points)
+        return team_level(teams[0], self.parameters), team_level(teams[1], self.parameters)
+
+    def _week_at(self, moment: datetime) -> _Week | None:
+        """Give the week of a moment; None when it is final."""
+        label = week_of(moment, self.context.timezone)
+        if label <= self._last_final:
+            return None
+        self._current = self._week(label)
+        return self._current
+
+    def _week(self, label: str) -> _Week:
+        week = self._weeks.get(label)
+        if week is None:
+            start, end = bounds(label, self.context.timezone)
+            week = self._weeks[label] = _Week(label, start - _EPOCH, end - _EPOCH)
+        return week
+
+    def _weeks_until(self, label: str) -> list[_Week]:
+        return sorted((week for week in self._weeks.values() if week.label <= label), key=_label_of)
+
+    def _finalise(self, label: str) -> list[CompetitionClosed]:
+        closings = []
+        for week in self._weeks_until(label):
+            if week.players:
+                closings.append(self._closing(week, final=True))
+            del self._weeks[week.label]
+            self._finalised.append(week)
+        self._last_final = label
+        self._last_final_changed = True
+        self._current = None
+        return closings
+
+    def _closing(self, week: _Week, *, final: bool = False) -> CompetitionClosed:
+        week.revision += 1
+        week.state_changed = True
+        return {
+            "ladder": self.context.ladder,
+            "week": week.label,
+            "revision": week.revision,
+            "final": final,
+            "ended_at": (_EPOCH + week.end).isoformat().replace("+00:00", "Z"),
+            "standings": self._standings(week),
+        }
+
+    def _standings(self, week: _Week) -> list[Place]:
+        places: list[Place] = []
+        ordered = sorted(week.players.items(), key=lambda item: (-item[1].points, item[0]))
+        for position, (player_id, own) in enumerate(ordered, start=1):
+            tied = bool(places) and places[-1]["points"] == own.points
+            places.append(
+                {
+                    "player_id": player_id,
+                    "rank": places[-1]["rank"] if tied else position,
+                    "points": own.points,
+                    "level": own.level,
+                    "games": own.games,
+                    "wins": own.wins,
+                    "losses": own.losses,
+                    "draws": own.draws,
+                    "abandons": own.abandons,
+                }
+            )
+        return places
+
+
+def _check(label: str) -> None:
+    if not is_week(label):
+        raise Rejected("schema", f"week: {label!r} is not a week of the calendar")
+
+
+def _sides(game: Game) -> Sequence[int] | None:
+    """Give every player's side, 0 or 1; None when there are not exactly two."""
+    players = game.players
+    if not game.teams:
+        return SOLO if len(players) == len(SOLO) else None
+    first = players[0].team
+    if len({player.team for player in players}) != len(SOLO):
+        return None
+    return [0 if player.team == first else 1 for player in players]
+
+
+def _label_of(week: _Week) -> str:
+    return week.label

@@ -1,0 +1,87 @@
+"""Games and ladders for tests, as the program makes them: decoded from fields, parsed from a document."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from streams.events import decode
+from streams.ladder_file import parse_ladders
+from streams.ladders import GAME_IGNORED, RATING_CHANGED, Ladders, Output
+from streams.model import Event, Game, RatingImported
+
+LADDER = "l"
+ENDED_AT = "2026-11-25T20:00:00Z"
+
+
+def game(fields: Mapping[str, Any]) -> Game:
+    """Decode a game-finished event; ladder and ended_at need not be given."""
+    decoded = decode({"ladder": LADDER, "ended_at": ENDED_AT, **fields})
+    assert isinstance(decoded, Game)
+    return decoded
+
+
+def played(game_id: str, *players: Mapping[str, Any], **fields: Any) -> Game:
+    """Make a game of players such as {"player_id": "ann", "rank": 1}."""
+    return game({"game_id": game_id, "players": list(players), **fields})
+
+
+def ranked(player_id: str, rank: int, **fields: Any) -> dict[str, Any]:
+    """Make a player of a game with a rank."""
+    return {"player_id": player_id, "rank": rank, **fields}
+
+
+def scored(player_id: str, points: float, **fields: Any) -> dict[str, Any]:
+    """Make a player of a game with points."""
+    return {"player_id": player_id, "points": points, **fields}
+
+
+def imported(system: str, player_id: str, rating: float, games: int = 100, **fields: Any) -> RatingImported:
+    """Make a player's figures from a former system."""
+    return RatingImported(LADDER, system, player_id, rating, games, **fields)
+
+
+def ladder(system: str, parameters: Mapping[str, Any] | None = None, **settings: Any) -> Ladders:
+    """Make a fold with one ladder of one system."""
+    table = {"systems": [system], system: dict(parameters or {}), **settings}
+    return Ladders(parse_ladders({"ladders": {LADDER: table}}))
+
+
+def outputs(ladders: Ladders, events: Iterable[Event]) -> list[Output]:
+    """Apply events, and give everything that is published."""
+    out: list[Output] = []
+    for event in events:
+        ladders.apply(event, out)
+    return out
+
+
+def changes(ladders: Ladders, *events: Event) -> list[Mapping[str, Any]]:
+    """Apply events, and give the changes by games: imports are not shown."""
+    bodies = [output.body for output in outputs(ladders, events) if output.topic == RATING_CHANGED]
+    return [body for body in bodies if body.get("reason") != "import"]
+
+
+def ratings(ladders: Ladders, *events: Event) -> dict[str, float]:
+    """Apply events, and give the last rating that was published of each player."""
+    return {body["player_id"]: body["after"] for body in changes(ladders, *events)}
+
+
+def reasons(ladders: Ladders, *events: Event) -> list[str]:
+    """Apply events, and give why they did not count."""
+    bodies = [output.body for output in outputs(ladders, events) if output.topic == GAME_IGNORED]
+    return [reason["reason"] for body in bodies for reason in body["reasons"]]
+
+
+def written(ladders: Ladders) -> Iterator[tuple[str, bytes | None]]:
+    """Give the changed rows as they are written to a changelog."""
+    for key, row in ladders.changed_rows():
+        yield key, None if row is None else orjson.dumps(row)
+
+
+def without_order(
+    system: str, figures: Mapping[str, tuple[float, int]], players: list[dict[str, Any]], **fields: Any
+) -> dict[str, float]:
+    """Play one game on a new ladder from imported figures, and give the rating of each player after it."""
+    fold = ladder(system)
+    imports = [imported(system, player_id, *known) for player_id, known in figures.items()]
+    return ratings(fold, *imports, played("1", *players, **fields))
