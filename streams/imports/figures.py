@@ -1,0 +1,59 @@
+"""Players' starting figures from CSV: what a former system made of them, as rating-imported lines."""
+
+from typing import IO, Any
+
+from streams.imports.mapping import ImportMapping, MappingError
+from streams.imports.outlet import Outlet, Sink
+from streams.imports.report import ImportReport, LineError
+from streams.imports.table import Broken, Row, Table
+
+FIELDS = ("player", "rating", "games", "week", "system", "ladder")
+
+
+def import_ratings(
+    lines: IO[bytes],
+    mapping: ImportMapping,
+    out: Sink,
+    progress: Any,
+    report: ImportReport | None = None,
+) -> ImportReport:
+    """Write the figures of a CSV file as rating-imported lines, one row per player.
+
+    Raises MappingError when mapping and header do not fit; a bad row is left out and told to the report.
+    """
+    outlet = Outlet(out, progress, report or ImportReport())
+    table = Table(lines, mapping, FIELDS)
+    try:
+        _check(table, mapping)
+        for item in table:
+            outlet.take(item.line, lambda item=item: _event(item, mapping))  # type: ignore[misc]
+    finally:
+        table.release()
+    outlet.close()
+    return outlet.report
+
+
+def _check(table: Table, mapping: ImportMapping) -> None:
+    for field in ("player", "rating", "games"):
+        if field not in table.columns:
+            raise MappingError(f"no column for {field} (--map {field}=COLUMN)")
+    for field, given in (("ladder", mapping.ladder), ("system", mapping.system)):
+        if given is None and field not in table.columns:
+            raise MappingError(f"{field}: neither given (--{field} NAME) nor a column (--map {field}=COLUMN)")
+
+
+def _event(item: Row | Broken, mapping: ImportMapping) -> dict[str, Any]:
+    if isinstance(item, Broken):
+        raise LineError(item.reason, item.message)
+    for field in ("player", "rating", "games"):
+        item.required(field)
+    event = {
+        "type": "rating-imported",
+        "ladder": item.identifier("ladder") or mapping.ladder or item.required("ladder"),
+        "system": item.identifier("system") or mapping.system or item.required("system"),
+        "player_id": item.identifier("player"),
+        "rating": item.number("rating"),
+        "games": item.whole("games"),
+        "week": item.identifier("week"),
+    }
+    return {name: value for name, value in event.items() if value is not None}

@@ -1,0 +1,85 @@
+"""Times as files have them, made into RFC 3339 in UTC.
+
+A time without a UTC offset is read in the given zone. In the hour that a change of clocks repeats it is
+the first of the two; in the hour that a change skips it is moved on by as much as the clocks were. Both are
+noted in the report, and so is a date without a time, which stands for the start of its day.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, tzinfo
+
+ISO = "iso"
+UNIX = "unix"
+UNIX_MS = "unix-ms"
+_PER_SECOND = {UNIX: 1.0, UNIX_MS: 1000.0}
+_HAS_TIME = re.compile(r"%[-#]?[HIcXs]")
+
+REPEATED = "times in the hour that a change of clocks repeats, taken as the first of the two"
+SKIPPED = "times in the hour that a change of clocks skips, moved on by as much"
+DATE_ONLY = "dates without a time, taken as the start of the day"
+
+
+def utc_text(moment: datetime) -> str:
+    """Write a moment as RFC 3339 in UTC."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
+def place(local: datetime, zone: tzinfo) -> tuple[datetime, str | None]:
+    """Give the moment of a local time, and what is to be noted of it at a change of clocks."""
+    first = local.replace(tzinfo=zone, fold=0)
+    moment = first.astimezone(UTC)
+    if first.utcoffset() == local.replace(tzinfo=zone, fold=1).utcoffset():
+        return moment, None
+    there = moment.astimezone(zone).replace(tzinfo=None, fold=0)
+    return moment, REPEATED if there == local.replace(fold=0) else SKIPPED
+
+
+class Moments:
+    """Reads times in the given zone and formats: `iso`, `unix`, `unix-ms` or those of `strptime`."""
+
+    def __init__(self, zone: tzinfo, formats: Sequence[str], note: Callable[[str, int], None]) -> None:
+        self._zone = zone
+        self._formats = formats or (ISO,)
+        self._note = note
+        self._in_zone = f"times without a UTC offset, read in {zone}"
+
+    def read(self, text: str, line: int) -> str:
+        """Give a time in UTC as events have it. Raises ValueError with what is wrong."""
+        for form in self._formats:
+            try:
+                return self._read(text, form, line)
+            except (ValueError, OverflowError, OSError):
+                continue
+        raise ValueError(f"{text!r} is not a time {_described(self._formats)}")
+
+    def _read(self, text: str, form: str, line: int) -> str:
+        if form in _PER_SECOND:
+            return utc_text(datetime.fromtimestamp(float(text) / _PER_SECOND[form], UTC))
+        moment = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)  # noqa: DTZ007
+        if moment.tzinfo is not None:
+            return utc_text(moment)
+        placed, remark = place(moment, self._zone)
+        written = utc_text(placed)
+        self._note(self._in_zone, line)
+        if remark is not None:
+            self._note(remark, line)
+        if _is_date(text, form):
+            self._note(DATE_ONLY, line)
+        return written
+
+
+def _is_date(text: str, form: str) -> bool:
+    if form != ISO:
+        return _HAS_TIME.search(form) is None
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _described(formats: Sequence[str]) -> str:
+    if tuple(formats) == (ISO,):
+        return "such as 2026-11-29T20:30:00+01:00 or 2026-11-29 20:30 (another format: --time-format)"
+    return "in the format " + " or ".join(formats)
