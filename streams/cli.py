@@ -1,17 +1,22 @@
 """The command line: the one place where settings, files, folds and the broker are put together."""
 
 import asyncio
+import os
+import signal
 import sys
 import zoneinfo
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import click
 import orjson
 
+from streams.exports import export_command
 from streams.files import example_ladder_file, open_lines, progress, read_ladders
+from streams.imports.command import import_command
 from streams.ladder_file import LadderRules
 from streams.ladders import Ladders
 from streams.rankings import ranking_text
@@ -87,7 +92,8 @@ def topics(**kafka: Any) -> None:
 @_kafka
 @_ladders
 @click.option("--loglevel", default="info", type=click.Choice(["debug", "info", "warning", "error"]))
-def worker(ladders: Path, loglevel: str, **kafka: Any) -> None:
+@click.option("--until-stdin-ends", is_flag=True, help="Stop as after SIGTERM when standard input ends.")
+def worker(ladders: Path, loglevel: str, *, until_stdin_ends: bool, **kafka: Any) -> None:
     """Rate games: run a worker until SIGTERM or Ctrl-C. Start as many as there are partitions."""
     from streams.runtime.topics import check_topics
     from streams.runtime.worker import run_worker
@@ -97,6 +103,8 @@ def worker(ladders: Path, loglevel: str, **kafka: Any) -> None:
     mistakes = asyncio.run(check_topics(settings))
     if mistakes:
         raise click.ClickException("the topics are not as they have to be:\n  " + "\n  ".join(mistakes))
+    if until_stdin_ends:
+        Thread(target=_terminate_when_stdin_ends, daemon=True).start()
     run_worker(settings, lambda: Ladders(rules), loglevel)
 
 
@@ -172,10 +180,8 @@ def status(**kafka: Any) -> None:
     for found in asyncio.run(read_status(Settings(**kafka))):
         counts = found.counts
         outcomes = ", ".join(f"{count} {name}" for name, count in counts.items())
-        behind += max(0, found.end - found.offset)
-        click.echo(
-            f"partition {found.partition}: offset {found.offset} of {found.end}: {outcomes or 'nothing read'}"
-        )
+        behind += found.behind
+        click.echo(f"partition {found.partition}: offset {found.offset}: {outcomes or 'nothing read'}")
         if counts and counts["read"] != sum(counts.values()) - counts["read"]:
             raise click.ClickException(
                 f"partition {found.partition}: the outcomes do not add up to the records read"
@@ -233,11 +239,22 @@ def run(ladders: Path, games: Path | None, once: bool, seed: int) -> None:  # no
         raise click.ClickException(str(error)) from error
 
 
+cli.add_command(import_command)
+cli.add_command(export_command)
+
+
 def main() -> None:
     """Run the command line."""
     # The same zones on every machine: those of the tzdata package, not of the operating system.
     zoneinfo.reset_tzpath(to=())
     cli()
+
+
+def _terminate_when_stdin_ends() -> None:
+    """Stop with the process that started this one and holds its standard input, however that ends."""
+    while sys.stdin.buffer.read(1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _read_rules(path: Path) -> dict[str, LadderRules]:

@@ -13,6 +13,7 @@ from os import _exit
 
 from aiokafka.structs import ConsumerRecord
 
+from streams.runtime.clock import Clock
 from streams.runtime.partition import Partition, RefusedError
 from streams.runtime.transport import Records
 
@@ -39,9 +40,11 @@ def leave_at_once(status: int, message: str) -> None:
 class OwnedPartition:
     """A partition while this worker owns it: opened at once, then one transaction after the other."""
 
-    def __init__(self, partition: Partition, seek: Seek) -> None:
+    def __init__(self, partition: Partition, seek: Seek, clock: Clock) -> None:
         self.partition = partition
         self._seek = seek
+        self._clock = clock
+        self._ticked = False
         self._pending: deque[Records] = deque()
         self._arrived = asyncio.Event()
         self._closing = False
@@ -50,6 +53,11 @@ class OwnedPartition:
     def deliver(self, records: Records) -> None:
         """Take over one fetch; it is applied with whatever else is there by then."""
         self._pending.append(records)
+        self._arrived.set()
+
+    def tick(self) -> None:
+        """Look whether weeks are over, between two transactions."""
+        self._ticked = True
         self._arrived.set()
 
     async def close(self) -> None:
@@ -65,7 +73,10 @@ class OwnedPartition:
             while not self._closing:
                 await self._arrived.wait()
                 self._arrived.clear()
-                while self._pending and not self._closing:
+                while (self._pending or self._ticked) and not self._closing:
+                    if self._ticked:
+                        self._ticked = False
+                        await self.partition.end_weeks(self._clock.now())
                     await self._apply(self._take())
         except RefusedError as error:
             leave_at_once(EXIT_REFUSED, f"refused to run: {error}")
@@ -118,9 +129,10 @@ class OwnedPartition:
 class Owner:
     """All partitions this worker owns."""
 
-    def __init__(self, new_partition: Callable[[int], Partition], seek: Seek) -> None:
+    def __init__(self, new_partition: Callable[[int], Partition], seek: Seek, clock: Clock) -> None:
         self._new_partition = new_partition
         self._seek = seek
+        self._clock = clock
         self._owned: dict[int, OwnedPartition] = {}
         self._known: dict[int, Partition] = {}
         self._stopped = False
@@ -137,13 +149,18 @@ class Owner:
                 partition = self._known.get(number)
                 if partition is None:
                     partition = self._known[number] = self._new_partition(number)
-                self._owned[number] = OwnedPartition(partition, self._seek)
+                self._owned[number] = OwnedPartition(partition, self._seek, self._clock)
 
     def deliver(self, number: int, records: Records) -> None:
         """Hand a fetch to its partition; one of a partition no longer owned is left to its next owner."""
         owned = self._owned.get(number)
         if owned is not None:
             owned.deliver(records)
+
+    def tick(self) -> None:
+        """Let every partition look whether weeks are over."""
+        for owned in self._owned.values():
+            owned.tick()
 
     async def revoke(self, numbers: Iterable[int]) -> None:
         """Stop owning partitions, their transactions finished. Their rows are kept for a return."""

@@ -10,17 +10,25 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from streams.events import GAME_REJECTED, decode_record, encode_output, rejection_headers
+from streams.events import (
+    GAME_REJECTED,
+    WEEK_ENDED,
+    decode_record,
+    encode_event,
+    encode_output,
+)
 from streams.ladders import RATING_CHANGED, Ladders, Output
-from streams.model import Rejected
+from streams.model import Rejected, WeekEnded
 from streams.runtime.batches import Batches, partition_of
-from streams.runtime.reader import end_offset, new_reader, read_up_to
+from streams.runtime.reader import end_offset, first_offset, new_reader, read_up_to
+from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -76,6 +84,8 @@ class Partition:
         self._fold = new_fold()
         self._changelog = TopicPartition(settings.changelog_topic, partition)
         self._changelog_end = -1
+        self._end_at_open = 0
+        self._ended_weeks: list[WeekEnded] = []
         self._source = settings.source.encode()
         self._producer: AIOKafkaProducer | None = None
         self._reader: AIOKafkaConsumer | None = None
@@ -130,6 +140,35 @@ class Partition:
         self._changelog_end = written[self._changelog] + 1 + _MARKER
         self.games += len(records)
 
+    async def end_weeks(self, now: datetime) -> None:
+        """Append the week-ended records that are due to the log, each once, in a transaction of their own.
+
+        A record appended by a former owner lies before the end that the log had when this one opened; until
+        the fold has come that far, nothing is appended. A fenced owner's transaction fails, so that two
+        never append the same.
+        """
+        due = [ended for ended in self._fold.weeks_due(now) if ended not in self._ended_weeks]
+        if not due or not await self._knows_former_records():
+            return
+        batches = Batches(self._started_producer())
+        timestamp = int(time.time() * 1000)
+        for ended in due:
+            event_id = f"{ended.ladder}/{ended.week}/{'final' if ended.final else 'midnight'}"
+            fields = {"ladder": ended.ladder, "week": ended.week, "final": ended.final}
+            key, value, headers = encode_event(WEEK_ENDED, fields, self.settings.source, event_id)
+            batches.append(self.tp, timestamp, key, value, headers)
+        async with self._started_producer().transaction():
+            await batches.send()
+        self._ended_weeks += due
+        log.info("partition %d: %d weeks ended, %s first", self.tp.partition, len(due), due[0])
+
+    async def _knows_former_records(self) -> bool:
+        if self.next_offset >= self._end_at_open:
+            return True
+        # Transaction markers at the end of the log are no records.
+        first = await self.first_offset_from(self.next_offset)
+        return first is None or first >= self._end_at_open
+
     async def close(self) -> None:
         """Stop the producer; rows stay in memory for the case that the partition comes back."""
         self.is_open = False
@@ -145,11 +184,7 @@ class Partition:
         if self._reader is None:
             self._reader = new_reader(self.settings.bootstrap_servers)
             await self._reader.start()
-        async for records in read_up_to(
-            self._reader, self.tp, offset, await end_offset(self._reader, self.tp)
-        ):
-            return int(records[0].offset)
-        return None
+        return await first_offset(self._reader, self.tp, offset)
 
     def _apply_record(self, record: ConsumerRecord, batches: Batches) -> None:
         counts = self.counts
@@ -181,9 +216,8 @@ class Partition:
             rejected.reason,
             rejected,
         )
-        headers = rejection_headers(rejected, record.topic, record.partition, record.offset, record.headers)
         target = (self.settings.topic(GAME_REJECTED), self.tp.partition)
-        batches.append(target, record.timestamp, record.key, record.value, headers)
+        batches.append(target, record.timestamp, *rejected_record(rejected, record))
 
     def _append_rows(self, batches: Batches, timestamp: int) -> None:
         for key, row in self._fold.changed_rows():
@@ -198,6 +232,8 @@ class Partition:
         reader = new_reader(self.settings.bootstrap_servers, group_id=self.settings.app_id)
         await reader.start()
         try:
+            self._end_at_open = await end_offset(reader, self.tp)
+            self._ended_weeks = []
             end = await end_offset(reader, self._changelog)
             committed = await reader.committed(self.tp)
             if end == self._changelog_end and (committed or 0) == self.next_offset:

@@ -1,12 +1,15 @@
 """Reading a partition from one offset up to another, outside any consumer group."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
 _MAX_FETCH_BYTES = 8 * 1024 * 1024
+# How long a poll waits for nothing: a changelog ends in a transaction marker, which brings no record.
+_POLL_MS = 50
 
 
 def new_reader(bootstrap_servers: str, **options: Any) -> AIOKafkaConsumer:
@@ -22,6 +25,17 @@ def new_reader(bootstrap_servers: str, **options: Any) -> AIOKafkaConsumer:
     )
 
 
+@asynccontextmanager
+async def reading(bootstrap_servers: str) -> AsyncIterator[AIOKafkaConsumer]:
+    """Start a reader and stop it at the end."""
+    reader = new_reader(bootstrap_servers)
+    await reader.start()
+    try:
+        yield reader
+    finally:
+        await reader.stop()
+
+
 async def end_offset(reader: AIOKafkaConsumer, tp: TopicPartition) -> int:
     """Give the offset behind the last committed record (the last stable offset) of a partition."""
     ends = await reader.end_offsets([tp])
@@ -33,15 +47,29 @@ async def read_up_to(
 ) -> AsyncIterator[list[ConsumerRecord]]:
     """Yield the records of a partition from `start` (None: the beginning) up to, not with, offset `end`.
 
-    The partition becomes the reader's assignment. Ends too when the rest are transaction markers.
+    Ends too when the rest are transaction markers. A reader is for one partition: aiokafka's fetcher may
+    never end when the assignment changes while it waits.
     """
-    reader.assign([tp])
+    if reader.assignment() != {tp}:
+        reader.assign([tp])
     if start is None:
         await reader.seek_to_beginning(tp)
     else:
         reader.seek(tp, start)
     while await reader.position(tp) < end:
-        for records in (await reader.getmany(tp, timeout_ms=500)).values():
+        for records in (await reader.getmany(tp, timeout_ms=_POLL_MS)).values():
             wanted = records if records[-1].offset < end else [r for r in records if r.offset < end]
             if wanted:
                 yield wanted
+
+
+async def first_offset(reader: AIOKafkaConsumer, tp: TopicPartition, start: int) -> int | None:
+    """Say which committed record comes first from `start` on; None when there is none yet.
+
+    Only the broker knows: offsets jump over transaction markers, aborted and compacted records.
+    """
+    end = await end_offset(reader, tp)
+    if start < end:
+        async for records in read_up_to(reader, tp, start, end):
+            return int(records[0].offset)
+    return None

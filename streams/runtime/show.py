@@ -19,8 +19,10 @@ from streams.ladder_file import LadderRules
 from streams.ladders import Ladders
 from streams.rankings import ranking_text
 from streams.runtime.broker import provided
+from streams.runtime.partition import Counts
 from streams.runtime.produce import ProduceReport, Sender, produce_events, produce_lines
 from streams.runtime.settings import Settings
+from streams.runtime.standings import read_closed, week_text
 from streams.runtime.tables import PartitionStatus, read_fold, read_status
 from streams.runtime.topics import ensure_topics
 from streams.simulate import simulate
@@ -28,6 +30,7 @@ from streams.simulate import simulate
 GAMES = 20_000
 PLAYERS = 500
 TOP = 10
+WINNERS = 3
 # Events a second of the live trickle: slow enough to read, fast enough to see it move.
 TRICKLE = 5.0
 _SEASON = timedelta(days=28)
@@ -56,18 +59,22 @@ def show(
 
     Raises ShowError when a part ends that should not, and BrokerError when no broker can be had.
     """
-    with provided(os.environ.get("LADDERLOG_BOOTSTRAP_SERVERS")) as servers:
-        settings = Settings(servers)
-        echo(f"Broker at {servers}.")
-        asyncio.run(ensure_topics(settings))
-        with _worker(settings, ladder_file) as worker:
-            season = _season(seed)
-            started = time.monotonic()
-            produced = _produce(settings, games, itertools.islice(season, GAMES))
-            status = asyncio.run(_finished(settings, worker))
-            _report(settings, rules, status, produced, time.monotonic() - started, echo)
-            if not once:
-                _go_on(settings, rules, worker, season if games is None else None, echo)
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with provided(os.environ.get("LADDERLOG_BOOTSTRAP_SERVERS")) as servers:
+            settings = Settings(servers)
+            echo(f"Broker at {servers}.")
+            asyncio.run(ensure_topics(settings))
+            with _worker(settings, ladder_file) as worker:
+                season = _season(seed)
+                started = time.monotonic()
+                produced = _produce(settings, games, itertools.islice(season, GAMES))
+                status = asyncio.run(_finished(settings, rules, worker))
+                _report(settings, rules, status, produced, time.monotonic() - started, echo)
+                if not once:
+                    _go_on(settings, rules, worker, season if games is None else None, echo)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _season(seed: int) -> Iterator[dict[str, Any]]:
@@ -78,29 +85,52 @@ def _season(seed: int) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _worker(settings: Settings, ladder_file: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start a worker that owns every partition, and stop it at the end."""
     with tempfile.NamedTemporaryFile(prefix="ladderlog-worker-", suffix=".log") as log:
         environment = {
             **os.environ,
             "LADDERLOG_BOOTSTRAP_SERVERS": settings.bootstrap_servers,
             "LADDERLOG_LADDERS": str(ladder_file.resolve()),
         }
-        command = [sys.executable, "-m", "streams.cli", "worker"]
+        command = [sys.executable, "-m", "streams.cli", "worker", "--until-stdin-ends"]
         process = subprocess.Popen(  # noqa: S603 - our own command
-            command, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
+            _await_owner(process, Path(log.name), settings.partitions)
             yield process
         except _WorkerEndedError as error:
             lines = Path(log.name).read_text(errors="replace").splitlines()[-15:]
             raise ShowError("\n  ".join([str(error), *lines])) from error
         finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(_STOP_PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            _stop(process)
+
+
+def _await_owner(process: "subprocess.Popen[bytes]", log: Path, partitions: int) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while log.read_text(errors="replace").count("owner from offset") < partitions:
+        if process.poll() is not None:
+            raise _WorkerEndedError(f"the worker ended with status {process.returncode}:")
+        if time.monotonic() > deadline:
+            raise ShowError(f"the worker does not own its partitions after {_PATIENCE:.0f} seconds")
+        time.sleep(_POLL)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(_STOP_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 class _WorkerEndedError(Exception):
@@ -115,16 +145,24 @@ def _produce(settings: Settings, games: Path | None, season: Iterable[dict[str, 
         return asyncio.run(produce_lines(settings, lines, "ladderlog/run", bar))
 
 
-async def _finished(settings: Settings, worker: "subprocess.Popen[bytes]") -> list[PartitionStatus]:
+async def _finished(
+    settings: Settings, rules: Mapping[str, LadderRules], worker: "subprocess.Popen[bytes]"
+) -> list[PartitionStatus]:
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if worker.poll() is not None:
             raise _WorkerEndedError(f"the worker ended with status {worker.returncode}:")
         status = await read_status(settings)
-        if all(partition.offset >= partition.end for partition in status):
+        if all(partition.behind == 0 for partition in status) and await _weeks_are_closed(settings, rules):
             return status
         await asyncio.sleep(_POLL)
     raise ShowError(f"the worker is not through after {_PATIENCE:.0f} seconds")
+
+
+async def _weeks_are_closed(settings: Settings, rules: Mapping[str, LadderRules]) -> bool:
+    """Say whether the timer has ended every week that is over."""
+    fold = await read_fold(settings, lambda: Ladders(rules))
+    return not fold.weeks_due(datetime.now(UTC))
 
 
 def _report(
@@ -139,13 +177,10 @@ def _report(
     for ladder, ladder_rules in rules.items():
         for system in ladder_rules.systems:
             echo(ranking_text(fold, ladder, system, TOP))
-    totals = {
-        name: sum(partition.counts.get(name, 0) for partition in status) for name in status[0].counts or ()
-    }
+    totals = {name: sum(partition.counts.get(name, 0) for partition in status) for name in Counts().shown()}
     counts = ", ".join(f"{count} {name}" for name, count in totals.items())
-    echo(
-        f"{produced.taken} events in {seconds:.1f} s, {produced.taken / seconds:.0f} games per second."
-    )
+    _report_weeks(settings, echo)
+    echo(f"\n{produced.taken} events in {seconds:.1f} s, {produced.taken / seconds:.0f} games per second.")
     echo(f"Of the events: {counts}.")
     for number, reason in produced.failed:
         echo(f"Not sent: event {number}: {reason}")
@@ -156,6 +191,14 @@ def _report(
     )
 
 
+def _report_weeks(settings: Settings, echo: Callable[[str], None]) -> None:
+    """Show the winners of the last closed week of every ladder that has one."""
+    closed = asyncio.run(read_closed(settings))
+    last = dict(sorted(closed))
+    for closing in last.items():
+        echo(week_text(closed[closing], WINNERS))
+
+
 def _go_on(
     settings: Settings,
     rules: Mapping[str, LadderRules],
@@ -164,7 +207,6 @@ def _go_on(
     echo: Callable[[str], None],
 ) -> None:
     """Keep everything running until Ctrl-C or SIGTERM, with a live trickle of simulated games."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     echo("\nRunning on until Ctrl-C." + ("" if season is None else f" {TRICKLE:g} games a second go on."))
     try:
         asyncio.run(_trickle(settings, worker, season))
@@ -173,8 +215,6 @@ def _go_on(
         fold = asyncio.run(read_fold(settings, lambda: Ladders(rules)))
         ladder = next(iter(rules))
         echo(ranking_text(fold, ladder, next(iter(rules[ladder].systems)), TOP))
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 async def _trickle(

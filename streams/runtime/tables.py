@@ -1,5 +1,6 @@
 """Reading a deployment's rows from outside: its state as of the last committed transactions."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,40 +10,43 @@ from aiokafka import TopicPartition
 
 from streams.ladders import Ladders
 from streams.runtime.partition import WATERMARK
-from streams.runtime.reader import end_offset, new_reader, read_up_to
+from streams.runtime.reader import end_offset, first_offset, read_up_to, reading
 from streams.runtime.settings import Settings
 
 
 @dataclass(frozen=True)
 class PartitionStatus:
-    """Where a partition is: records done, what became of them, and how many are still to be read."""
+    """Where a partition is: the next offset, what became of the records before, and how many lie behind.
+
+    `behind` counts offsets, of which transaction markers take a few; it is 0 when no record is left.
+    """
 
     partition: int
     offset: int
-    end: int
+    behind: int
     counts: dict[str, int]
 
 
 async def read_rows(settings: Settings) -> dict[str, Any]:
     """Read the rows of all partitions, by row key; watermarks as `watermark/PARTITION`."""
-    reader = new_reader(settings.bootstrap_servers)
-    await reader.start()
-    rows: dict[str, Any] = {}
-    try:
-        for partition in range(settings.partitions):
-            tp = TopicPartition(settings.changelog_topic, partition)
-            async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
-                for record in records:
-                    key = record.key.decode()
-                    if key == WATERMARK:
-                        key = f"{WATERMARK}/{partition}"
-                    if record.value is None:
-                        rows.pop(key, None)
-                    else:
-                        rows[key] = record.value
-    finally:
-        await reader.stop()
-    return {key: orjson.loads(value) for key, value in rows.items()}
+    partitions = await asyncio.gather(
+        *(_read_partition(settings, number) for number in range(settings.partitions))
+    )
+    return {key: orjson.loads(value) for rows in partitions for key, value in rows.items()}
+
+
+async def _read_partition(settings: Settings, partition: int) -> dict[str, bytes]:
+    tp = TopicPartition(settings.changelog_topic, partition)
+    rows: dict[str, bytes] = {}
+    async with reading(settings.bootstrap_servers) as reader:
+        async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
+            for record in records:
+                key = record.key.decode()
+                if record.value is None:
+                    rows.pop(key, None)
+                else:
+                    rows[f"{WATERMARK}/{partition}" if key == WATERMARK else key] = record.value
+    return rows
 
 
 async def read_fold(settings: Settings, new_fold: Callable[[], Ladders]) -> Ladders:
@@ -57,14 +61,17 @@ async def read_fold(settings: Settings, new_fold: Callable[[], Ladders]) -> Ladd
 async def read_status(settings: Settings) -> list[PartitionStatus]:
     """Read where every partition is: the account `read = rated + ignored + rejected + noted`."""
     rows = await read_rows(settings)
-    reader = new_reader(settings.bootstrap_servers)
-    await reader.start()
-    try:
-        status = []
-        for partition in range(settings.partitions):
-            watermark = rows.get(f"{WATERMARK}/{partition}", {"offset": 0, "counts": {}})
-            end = await end_offset(reader, TopicPartition(settings.input_topic, partition))
-            status.append(PartitionStatus(partition, watermark["offset"], end, watermark["counts"]))
-        return status
-    finally:
-        await reader.stop()
+    return await asyncio.gather(
+        *(
+            _status(settings, number, rows.get(f"{WATERMARK}/{number}", {"offset": 0, "counts": {}}))
+            for number in range(settings.partitions)
+        )
+    )
+
+
+async def _status(settings: Settings, partition: int, watermark: dict[str, Any]) -> PartitionStatus:
+    tp = TopicPartition(settings.input_topic, partition)
+    async with reading(settings.bootstrap_servers) as reader:
+        first = await first_offset(reader, tp, watermark["offset"])
+        behind = 0 if first is None else await end_offset(reader, tp) - first
+    return PartitionStatus(partition, watermark["offset"], behind, watermark["counts"])

@@ -8,12 +8,15 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import for_code
 
 from streams.events import MAX_RECORD_BYTES
+from streams.ladders import COMPETITION_CLOSED
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 
 # Records over 1 MiB are rejected with a reason, so the broker has to take them; and a rejected record goes
 # on with its original headers and the reasons.
 MAX_INPUT_BYTES = 4 * MAX_RECORD_BYTES
 MAX_OUTPUT_BYTES = MAX_INPUT_BYTES + MAX_RECORD_BYTES
+# Standings of one week are one record, about 130 bytes a player: room for half a million players.
+MAX_STANDINGS_BYTES = 64 * MAX_RECORD_BYTES
 _TOPIC_EXISTS = 36
 _KEEP_FOR_EVER = "-1"
 
@@ -44,7 +47,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
         # The log is the truth: it is kept for ever unless an operator decides otherwise.
         _spec(settings, settings.input_topic, {**log, "max.message.bytes": str(MAX_INPUT_BYTES)}),
         *(
-            _spec(settings, settings.topic(name), {**log, "max.message.bytes": str(MAX_OUTPUT_BYTES)})
+            _spec(settings, settings.topic(name), {**log, "max.message.bytes": str(_max_bytes(name))})
             for name in OUTPUT_TOPICS
         ),
         _spec(settings, settings.changelog_topic, {"cleanup.policy": "compact"}),
@@ -76,6 +79,10 @@ async def check_topics(settings: Settings) -> list[str]:
         return [f"{name}: {mistake}" for name, mistakes in found.items() for mistake in mistakes]
     finally:
         await admin.close()
+
+
+def _max_bytes(name: str) -> int:
+    return MAX_STANDINGS_BYTES if name == COMPETITION_CLOSED else MAX_OUTPUT_BYTES
 
 
 def _spec(settings: Settings, name: str, config: dict[str, str]) -> TopicSpec:

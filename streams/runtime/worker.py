@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import faust
-from aiokafka.errors import KafkaError
 from faust.types import TP
 
 from streams.ladders import Ladders
+from streams.runtime.clock import clock_of_environment
 from streams.runtime.owner import EXIT_FAILED, Owner, leave_at_once
 from streams.runtime.partition import Counts, Partition
-from streams.runtime.reader import end_offset, new_reader
+from streams.runtime.quiet import quieten
+from streams.runtime.reader import reading
 from streams.runtime.settings import Settings
 from streams.runtime.transport import BatchSchema, BatchTransport
+from streams.runtime.watch import CHECK_INTERVAL, Watch
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +36,13 @@ _MAX_FETCH_BYTES = 8 * 1024 * 1024
 # One poll's records; several polls go into one transaction.
 _MAX_POLL_RECORDS = 10_000
 _REPORT_INTERVAL = 10.0
-# A partition that is behind and has not moved for so long is stuck, whatever the worker believes
-# (Faust's fetcher can die on a rebalance and leave a worker that looks alive).
-_STUCK_AFTER = 20.0
+# How late a week may end by the clock.
+_TICK = 1.0
 
 
 def run_worker(settings: Settings, new_fold: Callable[[], Ladders], loglevel: str = "info") -> None:
     """Run a worker until it is stopped by a signal; ends the process, status 0 after SIGTERM or SIGINT."""
+    quieten()
     data = Path(tempfile.mkdtemp(prefix="ladderlog-"))
     try:
         app = new_app(settings, new_fold, data)
@@ -82,7 +84,7 @@ def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders])
     async def seek(partition: Partition, offset: int) -> None:
         await app.consumer.seek(TP(*partition.tp), offset)
 
-    owner = Owner(lambda number: Partition(settings, new_fold, number), seek)
+    owner = Owner(lambda number: Partition(settings, new_fold, number), seek, clock_of_environment())
     games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions)
 
     @app.on_partitions_assigned.connect
@@ -103,6 +105,10 @@ def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders])
         # Events are never acknowledged: an offset is committed with the rows that follow from it.
         async for event in stream.noack().events():
             owner.deliver(event.message.tp.partition, event.value)
+
+    @app.timer(interval=_TICK)
+    async def weeks() -> None:
+        owner.tick()
 
     @app.task
     async def report() -> None:
@@ -133,38 +139,13 @@ def _counted(partitions: list[Partition]) -> str:
 
 
 async def _watch(app: faust.App, settings: Settings, owner: Owner) -> None:
-    """End the process when a partition is behind and does not move: others can take it over."""
-    reader = new_reader(settings.bootstrap_servers)
-    await reader.start()
-    unmoved: dict[Partition, tuple[int, float]] = {}
-    try:
+    """End the process when a partition is stuck: others can take it over."""
+    async with reading(settings.bootstrap_servers) as reader:
+        watch = Watch(reader, settings.bootstrap_servers)
         while not app.should_stop:
-            await app.sleep(_STUCK_AFTER / 4)
-            now = time.monotonic()
-            unmoved = {
-                partition: _still(unmoved.get(partition), partition.next_offset, now)
-                for partition in owner.partitions
-                if partition.is_open
-            }
-            for partition, (offset, since) in unmoved.items():
-                if now - since > _STUCK_AFTER and await _is_behind(app, reader, partition):
-                    leave_at_once(
-                        EXIT_FAILED, f"partition {partition.tp.partition} is stuck at offset {offset}"
-                    )
-    finally:
-        await reader.stop()
-
-
-async def _is_behind(app: faust.App, reader: Any, partition: Partition) -> bool:
-    """Say whether there are records that neither the partition nor Faust's consumer has come to."""
-    try:
-        end = await end_offset(reader, partition.tp)
-    except KafkaError as error:
-        log.warning("the broker does not say where %s ends: %s", partition.tp, error)
-        return False
-    position = await app.consumer.position(TP(*partition.tp))
-    return partition.next_offset < end and (position is None or position < end)
-
-
-def _still(before: tuple[int, float] | None, offset: int, now: float) -> tuple[int, float]:
-    return before if before is not None and before[0] == offset else (offset, now)
+            await app.sleep(CHECK_INTERVAL)
+            stuck = await watch.stuck(owner.partitions, time.monotonic())
+            if stuck is not None:
+                leave_at_once(
+                    EXIT_FAILED, f"partition {stuck.tp.partition} is stuck at offset {stuck.next_offset}"
+                )
