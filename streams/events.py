@@ -13,12 +13,22 @@ from typing import Any, NamedTuple
 import orjson
 
 from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Output
-from streams.model import Event, Game, GameVoided, Player, RatingImported, Rejected, WeekEnded
+from streams.model import (
+    CorrectionsApplied,
+    Event,
+    Game,
+    GameVoided,
+    Player,
+    RatingImported,
+    Rejected,
+    WeekEnded,
+)
 from streams.schemas import VERSION, first_error, validator
 
 GAME_FINISHED = "game-finished"
 GAME_REJECTED = "game-rejected"
 WEEK_ENDED = "week-ended"
+CORRECTIONS_APPLIED = "corrections-applied"
 
 MAX_RECORD_BYTES = 1024 * 1024
 MAX_AHEAD_MS = 24 * 3600 * 1000
@@ -192,6 +202,7 @@ def _decode_game(fields: dict[str, Any]) -> Game:
         players,
         teams,
         _digest([game_type, ended_epoch, rated, started_epoch], players),
+        get("version", 1),
     )
 
 
@@ -234,6 +245,10 @@ def _decode_voided(fields: dict[str, Any]) -> GameVoided:
     return GameVoided(fields["ladder"], fields["game_id"], fields["reason"])
 
 
+def _decode_applied(fields: dict[str, Any]) -> CorrectionsApplied:
+    return CorrectionsApplied(fields["ladder"], fields["app_id"], fields["until"])
+
+
 def _type_headers(event: str) -> list[tuple[str, bytes]]:
     return [
         ("ce_type", f"{event}.{VERSION}".encode()),
@@ -249,6 +264,7 @@ _DECODERS: dict[str, Callable[[dict[str, Any]], Event]] = {
     "rating-imported": _decode_import,
     WEEK_ENDED: _decode_week_ended,
     "game-voided": _decode_voided,
+    CORRECTIONS_APPLIED: _decode_applied,
 }
 _valid_input = {event: validator(event).is_valid for event in _DECODERS}
 _TYPE_HEADERS = {

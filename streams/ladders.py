@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
 from streams.ladder_file import LadderRules
-from streams.model import Event, Game, GameVoided, RatingImported, Rejected, WeekEnded, ranks
+from streams.model import Event, Game, RatingImported, Rejected, WeekEnded, ranks
 from streams.ratings.system import Change, Standing, System, Verdict
 from streams.ratings.weekly import CompetitionClosed, Weekly
 from streams.row_keys import join_key, quote_part, split_key
@@ -31,6 +31,7 @@ REASONS = {
     "teams": "a team game, which only weekly counts",
     "no-points": "the system needs points of every player",
     "left": "a player left the game and the system's policy leaves these players unrated",
+    "voided": "the game was taken back, and a rebuild has applied that",
     "late": "the game (or import) belongs to a week whose grace time is over",
     "already-rated": "an import for a player who has games there already",
     "not-importable": "an import for a system that computes a rating from the player's own games alone",
@@ -38,6 +39,9 @@ REASONS = {
     "no-week": "an import into a weekly competition names no week",
     "no-competition": "the ladder has no weekly competition",
 }
+
+# Games by id as they should have been; None for a voided one.
+Corrections = Mapping[str, Game | None]
 
 _HOUR = 3600
 _new = tuple.__new__
@@ -103,11 +107,12 @@ class Ladders:
     """The fold over all ladders of a partition.
 
     `apply` takes one event; `load` and `changed_rows` are how a runtime keeps the rows: load every row once,
-    then write what changed after each batch.
+    then write what changed after each batch. `corrections` are games of one ladder as they should have been.
     """
 
-    def __init__(self, rules: Mapping[str, LadderRules]) -> None:
+    def __init__(self, rules: Mapping[str, LadderRules], corrections: Corrections | None = None) -> None:
         self._rules = rules
+        self._corrections = corrections or {}
         self._ladders: dict[str, _Ladder] = {}
 
     def apply(self, event: Event, out: list[Output]) -> str:
@@ -124,7 +129,8 @@ class Ladders:
             return ladder.apply_import(event, out)
         if isinstance(event, WeekEnded):
             return ladder.apply_week_ended(event, out)
-        return ladder.apply_voided(event)
+        # Corrections change the past: live, they are noted, and streams.corrections applies them.
+        return NOTED
 
     def load(self, key: str, row: Any) -> None:
         """Take back one row, as `changed_rows` gave it out. Raises Rejected for a ladder that is unknown."""
@@ -147,6 +153,20 @@ class Ladders:
         found = self._ladders.get(ladder)
         return None if found is None else found.systems.get(system)
 
+    def statistics(self, ladder: str, player_id: str) -> Counts:
+        """Give a player's statistics on a ladder; zeros for a player without rated games."""
+        found = self._ladders.get(ladder)
+        return _Statistics().shown() if found is None else found.statistics(player_id)
+
+    def touch(self, ladder: str, player_id: str) -> None:
+        """Count a player's row as changed, after a system's figures were set from outside."""
+        self._ladders[ladder].touch(player_id)
+
+    def replace(self, ladder: str, other: "Ladders") -> None:
+        """Take over a ladder of another fold, rows not yet drained from it included."""
+        if ladder in other._ladders:  # noqa: SLF001 - of the same class
+            self._ladders[ladder] = other._ladders[ladder]  # noqa: SLF001
+
     def weeks_due(self, now: datetime) -> list[WeekEnded]:
         """Give the week-ended records that should be on the log at `now`, ladder by ladder in week order.
 
@@ -160,7 +180,7 @@ class Ladders:
         rules = self._rules.get(ladder)
         if rules is None:
             raise Rejected("unknown-ladder", f"ladder: {ladder!r} is not in the ladder file")
-        opened = self._ladders[ladder] = _Ladder(rules)
+        opened = self._ladders[ladder] = _Ladder(rules, self._corrections)
         return opened
 
 
@@ -189,30 +209,35 @@ class _RememberedGames:
 
     def __init__(self, span_hours: int) -> None:
         self._span = span_hours
-        self._rows: dict[str, tuple[str, int]] = {}
+        self._rows: dict[str, tuple[str, int, int]] = {}
         self._hours: dict[int, list[str]] = {}
         self._hour = -1
         self._next_hour = 0
         self._changed: dict[str, None] = {}
 
-    def digest(self, game_id: str) -> str | None:
-        row = self._rows.get(game_id)
-        return None if row is None else row[0]
+    def find(self, game_id: str) -> tuple[str, int, int] | None:
+        """Give digest, hour and version of a game; None when it is not remembered."""
+        return self._rows.get(game_id)
+
+    def correct(self, game: Game, hour: int) -> None:
+        """Remember a game as its correction has it, as long as before."""
+        self._rows[game.game_id] = (game.digest, hour, game.version)
+        self._changed[game.game_id] = None
 
     def add(self, game: Game) -> None:
         if game.ended_epoch >= self._next_hour:
             self._advance(int(game.ended_epoch // _HOUR))
             self._forget(self._hour - self._span)
         game_id = game.game_id
-        self._rows[game_id] = (game.digest, self._hour)
+        self._rows[game_id] = (game.digest, self._hour, game.version)
         self._hours[self._hour].append(game_id)
         self._changed[game_id] = None
 
     def load(self, game_id: str, row: Any) -> None:
-        digest, hour = row
+        digest, hour, version = row
         if hour > self._hour:
             self._advance(hour)
-        self._rows[game_id] = (digest, hour)
+        self._rows[game_id] = (digest, hour, version)
         self._hours.setdefault(hour, []).append(game_id)
 
     def changed_rows(self) -> Iterator[tuple[str, Any | None]]:
@@ -235,8 +260,9 @@ class _RememberedGames:
 class _Ladder:
     """One ladder: its systems, its players' statistics and the games it remembers."""
 
-    def __init__(self, rules: LadderRules) -> None:
+    def __init__(self, rules: LadderRules, corrections: Corrections) -> None:
         self.rules = rules
+        self._corrections = corrections
         self.ladder = rules.ladder
         self.systems = {system.name: system for system in rules.new_systems()}
         weekly = self.systems.get(Weekly.name)
@@ -250,17 +276,27 @@ class _Ladder:
         self._changed: dict[str, None] = {}
 
     def apply_game(self, game: Game, out: list[Output]) -> str:
-        digest = self._games.digest(game.game_id)
-        if digest is not None:
-            if digest != game.digest:
-                raise Rejected("conflict", f"game_id: {game.game_id!r} was seen before with other content")
-            return self._ignore(game.game_id, "duplicate", out)
+        known = self._games.find(game.game_id)
+        if known is not None:
+            return self._apply_known(game, known, out)
+        if game.version > 1:
+            # Of a game that is not remembered any more, or never came: only a rebuild knows.
+            return NOTED
+        if self._corrections:
+            correction = self._corrections.get(game.game_id, game)
+            if correction is None:
+                self._games.add(game)
+                return self._ignore(game.game_id, "voided", out)
+            game = correction
         self._games.add(game)
         if not game.rated:
             return self._ignore(game.game_id, "unrated", out)
         places = ranks(game)
         if places is None:
             return self._ignore(game.game_id, "no-result", out)
+        return self._rate(game, places, out)
+
+    def _rate(self, game: Game, places: list[int], out: list[Output]) -> str:
         verdicts = []
         reasons: list[Reason] = []
         rated = False
@@ -276,6 +312,16 @@ class _Ladder:
         if reasons:
             out.append(self._ignored(reasons, game_id=game.game_id))
         return RATED if rated else IGNORED
+
+    def _apply_known(self, game: Game, known: tuple[str, int, int], out: list[Output]) -> str:
+        digest, hour, version = known
+        if game.version > version:
+            # What was applied stays until a rebuild; this much is needed to tell its duplicates.
+            self._games.correct(game, hour)
+            return NOTED
+        if digest != game.digest:
+            raise Rejected("conflict", f"game_id: {game.game_id!r} was seen before with other content")
+        return self._ignore(game.game_id, "duplicate", out)
 
     def apply_import(self, imported: RatingImported, out: list[Output]) -> str:
         system = self.systems.get(imported.system)
@@ -298,7 +344,7 @@ class _Ladder:
             "sequence": change.sequence,
             "before": change.before,
             "after": change.after,
-            "statistics": self._statistics.get(player_id, _Statistics()).shown(),
+            "statistics": self.statistics(player_id),
             "reason": "import",
         }
         if change.details is not None:
@@ -317,8 +363,11 @@ class _Ladder:
         out.extend(Output(COMPETITION_CLOSED, self.ladder, body) for body in closed)
         return NOTED
 
-    def apply_voided(self, voided: GameVoided) -> str:  # noqa: ARG002
-        return NOTED
+    def statistics(self, player_id: str) -> Counts:
+        return self._statistics.get(player_id, _Statistics()).shown()
+
+    def touch(self, player_id: str) -> None:
+        self._changed[player_id] = None
 
     def load(self, kind: str, key: str, row: Any) -> None:
         if kind == "player":

@@ -62,6 +62,7 @@ class Game:
     `ended_at` is the text of the producer, passed on unchanged; `ended` is the same moment, with its offset,
     and `ended_epoch` in seconds since 1970.
     `teams` says that every player has a team (else it is a game of individuals).
+    A `version` above 1 corrects the game of that id, when a rebuild applies it.
     `digest` stands for the whole content: two events of one game with equal digests say the same.
     """
 
@@ -75,6 +76,7 @@ class Game:
     players: Sequence[Player]
     teams: bool
     digest: str
+    version: int = 1
 
 
 @dataclass(slots=True)
@@ -107,7 +109,16 @@ class GameVoided:
     reason: str
 
 
-Event = Game | RatingImported | WeekEnded | GameVoided
+@dataclass(slots=True)
+class CorrectionsApplied:
+    """From here on the corrections at offsets below `until` hold on a ladder, for the deployment `app_id`."""
+
+    ladder: str
+    app_id: str
+    until: int
+
+
+Event = Game | RatingImported | WeekEnded | GameVoided | CorrectionsApplied
 
 
 def ranks(game: Game) -> list[int] | None:

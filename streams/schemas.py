@@ -16,6 +16,7 @@ EVENTS = (
     "rating-imported",
     "week-ended",
     "game-voided",
+    "corrections-applied",
     "rating-changed",
     "game-ignored",
     "competition-closed",

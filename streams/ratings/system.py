@@ -93,6 +93,17 @@ class System(ABC):
         """Give (player, rating, games) of everyone with a rating today, in no particular order."""
         return [(player_id, s.rating, s.games) for player_id, s in self.players.items()]
 
+    def renumber(self, player_id: str, week: str | None, sequence: int, rating: float) -> None:  # noqa: ARG002
+        """Let a player's changes go on from a sequence number, after a correction; `rating` if there is none.
+
+        `week` is None but for weekly competitions.
+        """
+        standing = self.players.get(player_id)
+        if standing is None:
+            self.players[player_id] = Standing(rating, 0, sequence)
+        else:
+            standing.sequence = sequence
+
     def load_row(self, kind: str, key: str, row: Any) -> None:
         """Take back a row of one of `row_kinds`, as `changed_rows` gave it out."""
         raise NotImplementedError(f"{self.name} has no rows of kind {kind!r} ({key!r}, {row!r})")

@@ -200,6 +200,10 @@ class _Week:
     changed: dict[str, None] = field(default_factory=dict)
     state_changed: bool = False
 
+    def played(self) -> "list[tuple[str, _Figures]]":
+        """Give those with games or imported points; others are here for their sequence number alone."""
+        return [item for item in self.players.items() if item[1].games or item[1].points]
+
 
 class Weekly(System):
     """The weekly competition on one ladder."""
@@ -276,7 +280,7 @@ class Weekly(System):
         for week in self._weeks_until(label):
             if not week.closed:
                 week.closed = week.state_changed = True
-                if week.players:
+                if week.played():
                     closings.append(self._closing(week))
         return closings
 
@@ -301,10 +305,25 @@ class Weekly(System):
 
     def ratings(self) -> list[tuple[str, float, int]]:
         """Give (player, points, games) of everyone in the latest week with games."""
-        latest = max((week for week in self._weeks.values() if week.players), key=_label_of, default=None)
+        latest = max((week for week in self._weeks.values() if week.played()), key=_label_of, default=None)
         if latest is None:
             return []
-        return [(player_id, own.points, own.games) for player_id, own in latest.players.items()]
+        return [(player_id, own.points, own.games) for player_id, own in latest.played()]
+
+    def renumber(self, player_id: str, week: str | None, sequence: int, rating: float) -> None:
+        """Let a player's changes in a week go on from a sequence number, unless the week is final."""
+        found = self._weeks.get(week or "")
+        if found is not None:
+            own = found.players.setdefault(player_id, _Figures(points=rating))
+            own.sequence = sequence
+            found.changed[player_id] = None
+
+    def revise(self, label: str, revision: int) -> None:
+        """Let a closed week's revisions go on from a number, unless the week is final."""
+        week = self._weeks.get(label)
+        if week is not None:
+            week.revision = revision
+            week.state_changed = True
 
     def load_row(self, kind: str, key: str, row: Any) -> None:
         """Take back a row of one of `row_kinds`, as `changed_rows` gave it out."""
@@ -405,7 +424,7 @@ class Weekly(System):
     def _finalise(self, label: str) -> list[CompetitionClosed]:
         closings = []
         for week in self._weeks_until(label):
-            if week.players:
+            if week.played():
                 closings.append(self._closing(week, final=True))
             del self._weeks[week.label]
             self._finalised.append(week)
@@ -428,7 +447,7 @@ class Weekly(System):
 
     def _standings(self, week: _Week) -> list[Place]:
         places: list[Place] = []
-        ordered = sorted(week.players.items(), key=lambda item: (-item[1].points, item[0]))
+        ordered = sorted(week.played(), key=lambda item: (-item[1].points, item[0]))
         for position, (player_id, own) in enumerate(ordered, start=1):
             tied = bool(places) and places[-1]["points"] == own.points
             places.append(
