@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from streams.runtime.broker import BrokerError, EmbeddedBroker, kafka_jars, prov
 
 pytestmark = pytest.mark.kafka
 
+VALUES = [b"first", b"second"]
 PARENT = """
 import json, sys, time
 from streams.runtime.broker import EmbeddedBroker
@@ -78,6 +80,25 @@ async def consume(servers: str, topic: str, count: int) -> list[bytes]:
         return [(await asyncio.wait_for(consumer.getone(), 30)).value for _ in range(count)]
 
 
+@pytest.fixture(scope="module")
+def kept_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    """Give a broker that keeps its data, with records in it."""
+    with EmbeddedBroker(tmp_path_factory.mktemp("kept")) as started:
+        asyncio.run(create(started.bootstrap_servers, "games"))
+        asyncio.run(produce(started.bootstrap_servers, "games", VALUES))
+        yield started
+
+
+@pytest.fixture
+def kept(kept_broker: EmbeddedBroker) -> EmbeddedBroker:
+    """Give the broker that keeps its data, running whatever the test before did to it."""
+    with suppress(BrokerError):
+        if kept_broker.pid:
+            return kept_broker
+    kept_broker.start()
+    return kept_broker
+
+
 def test_a_broker_answers_and_is_gone_after_stop() -> None:
     broker = EmbeddedBroker()
     broker.start()
@@ -94,14 +115,6 @@ def test_a_broker_answers_and_is_gone_after_stop() -> None:
     assert not data.exists()
 
 
-def test_a_broker_starts_while_an_event_loop_runs() -> None:
-    async def inside() -> set[str]:
-        with EmbeddedBroker() as broker:
-            return await topics(broker.bootstrap_servers)
-
-    assert asyncio.run(inside()) == set()
-
-
 def test_a_broker_ends_when_its_parent_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
@@ -115,44 +128,43 @@ def test_a_broker_ends_when_its_parent_is_killed() -> None:
     assert eventually(lambda: not Path(told["data"]).exists())
 
 
-def test_a_killed_broker_starts_again_with_its_records(tmp_path: Path) -> None:
-    values = [b"first", b"second"]
-    with EmbeddedBroker(tmp_path) as broker:
-        servers = broker.bootstrap_servers
-        asyncio.run(create(servers, "games"))
-        asyncio.run(produce(servers, "games", values))
-        broker.kill()
+def test_a_second_broker_on_the_same_data_is_an_error(
+    kept: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.runtime.broker.LOCK_PATIENCE", 0.2)
+    with pytest.raises(BrokerError, match="Another broker is running on the data"):
+        EmbeddedBroker(kept.data).start()
 
-        assert tmp_path.exists()
-
-        broker.start()
-
-        assert broker.bootstrap_servers == servers
-        assert asyncio.run(topics(servers)) == {"games"}
-        assert asyncio.run(consume(servers, "games", 2)) == values
+    assert asyncio.run(topics(kept.bootstrap_servers)) == {"games"}
 
 
-def test_kept_data_is_there_for_another_broker(tmp_path: Path) -> None:
-    with EmbeddedBroker(tmp_path) as first:
-        asyncio.run(create(first.bootstrap_servers, "games"))
-    with EmbeddedBroker(tmp_path) as second:
-        assert asyncio.run(topics(second.bootstrap_servers)) == {"games"}
+def test_two_brokers_live_side_by_side(broker: EmbeddedBroker, kept: EmbeddedBroker) -> None:
+    assert "games" in asyncio.run(topics(kept.bootstrap_servers))
+    assert "games" not in asyncio.run(topics(broker.bootstrap_servers))
 
 
-def test_two_brokers_live_side_by_side() -> None:
-    with EmbeddedBroker() as one, EmbeddedBroker() as other:
-        asyncio.run(create(one.bootstrap_servers, "games"))
+def test_a_broker_that_crashes_ends_the_waiting_and_starts_again_with_its_records(
+    kept: EmbeddedBroker,
+) -> None:
+    data, servers = kept.data, kept.bootstrap_servers
+    os.kill(kept.pid, signal.SIGKILL)
 
-        assert asyncio.run(topics(one.bootstrap_servers)) == {"games"}
-        assert asyncio.run(topics(other.bootstrap_servers)) == set()
+    with pytest.raises(BrokerError, match="Kafka ended by itself"):
+        kept.wait()
+    assert data.exists()
+
+    kept.start()
+
+    assert kept.bootstrap_servers == servers
+    assert asyncio.run(topics(servers)) == {"games"}
+    assert asyncio.run(consume(servers, "games", 2)) == VALUES
 
 
-def test_waiting_for_a_broker_that_crashes_is_an_error() -> None:
-    with EmbeddedBroker() as broker:
-        os.kill(broker.pid, signal.SIGKILL)
-
-        with pytest.raises(BrokerError, match="Kafka ended by itself"):
-            broker.wait()
+def test_kept_data_is_there_for_another_broker(kept: EmbeddedBroker) -> None:
+    data = kept.data
+    kept.stop()
+    with EmbeddedBroker(data) as other:
+        assert asyncio.run(topics(other.bootstrap_servers)) == {"games"}
 
 
 def test_a_taken_port_is_an_error() -> None:
@@ -161,14 +173,6 @@ def test_a_taken_port_is_an_error() -> None:
 
         with pytest.raises(BrokerError, match=f"Port {port} is in use"):
             EmbeddedBroker(port=port).start()
-
-
-def test_a_second_broker_on_the_same_data_is_an_error(tmp_path: Path) -> None:
-    with EmbeddedBroker(tmp_path) as first:
-        with pytest.raises(BrokerError, match="Another broker is running on the data"):
-            EmbeddedBroker(tmp_path).start()
-
-        assert asyncio.run(topics(first.bootstrap_servers)) == set()
 
 
 def test_a_broker_that_cannot_start_says_why(tmp_path: Path) -> None:
@@ -221,12 +225,17 @@ def test_given_servers_come_before_an_embedded_broker(monkeypatch: pytest.Monkey
         assert servers == "argument:9092"
 
 
-def test_the_embedded_broker_is_provided_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_embedded_broker_is_provided_by_default_also_while_an_event_loop_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("LADDERLOG_BOOTSTRAP_SERVERS", raising=False)
     monkeypatch.delenv("LADDERLOG_BROKER", raising=False)
 
-    with provided(None) as servers:
-        assert asyncio.run(topics(servers)) == set()
+    async def inside() -> set[str]:
+        with provided(None) as servers:
+            return await topics(servers)
+
+    assert asyncio.run(inside()) == set()
 
 
 def test_containers_without_an_engine_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ owner. A watermark row, written in every transaction, must equal the group's com
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,9 +26,9 @@ from streams.events import (
     encode_output,
 )
 from streams.ladders import RATING_CHANGED, Ladders, Output
-from streams.model import Rejected, WeekEnded
+from streams.model import Game, Rejected, WeekEnded
 from streams.runtime.batches import Batches, partition_of
-from streams.runtime.reader import end_offset, first_offset, new_reader, read_up_to
+from streams.runtime.reader import end_offset, first_offset, high_watermark, new_reader, read_up_to
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
 
@@ -46,6 +47,13 @@ _TRANSACTION_TIMEOUT_MS = 20_000
 _GAMES_BETWEEN_PAUSES = 200
 # A transaction's end is marked in every partition it wrote to; the marker takes an offset.
 _MARKER = 1
+# Week-ended records appended in one go: about 10 ms. The rest follows a second later.
+_MAX_WEEKS_AT_ONCE = 2_000
+# A partition whose last game ended this shortly ago by the clock has come up to the present.
+_LIVE_SECONDS = 3_600
+
+# What a week-ended record says: ladder, week, final.
+_Ending = tuple[str, str, bool]
 
 
 class RefusedError(Exception):
@@ -73,6 +81,8 @@ class Partition:
     Not safe for concurrent use: one task owns it.
     """
 
+    transaction_timeout_ms = _TRANSACTION_TIMEOUT_MS
+
     def __init__(self, settings: Settings, new_fold: Callable[[], Ladders], partition: int) -> None:
         self.settings = settings
         self.tp = TopicPartition(settings.input_topic, partition)
@@ -85,7 +95,9 @@ class Partition:
         self._changelog = TopicPartition(settings.changelog_topic, partition)
         self._changelog_end = -1
         self._end_at_open = 0
-        self._ended_weeks: list[WeekEnded] = []
+        # Week-ended records appended since then that the fold has not applied yet.
+        self._appended_weeks: set[_Ending] = set()
+        self._last_game_ended = -math.inf
         self._source = settings.source.encode()
         self._producer: AIOKafkaProducer | None = None
         self._reader: AIOKafkaConsumer | None = None
@@ -102,7 +114,7 @@ class Partition:
         producer = AIOKafkaProducer(
             bootstrap_servers=self.settings.bootstrap_servers,
             transactional_id=self.settings.transactional_id(self.tp.partition),
-            transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
+            transaction_timeout_ms=self.transaction_timeout_ms,
             acks="all",
             max_batch_size=_MAX_BATCH_BYTES,
             max_request_size=_MAX_REQUEST_BYTES,
@@ -145,11 +157,12 @@ class Partition:
 
         A record appended by a former owner lies before the end that the log had when this one opened; until
         the fold has come that far, nothing is appended. A fenced owner's transaction fails, so that two
-        never append the same.
+        never append the same. Records lie behind all games that are on the log by then, however late it is.
         """
-        due = [ended for ended in self._fold.weeks_due(now) if ended not in self._ended_weeks]
-        if not due or not await self._knows_former_records():
+        due = [ended for ended in self._fold.weeks_due(now) if _ending(ended) not in self._appended_weeks]
+        if not due or not await self._is_up_to(now):
             return
+        del due[_MAX_WEEKS_AT_ONCE:]
         batches = Batches(self._started_producer())
         timestamp = int(time.time() * 1000)
         for ended in due:
@@ -159,15 +172,9 @@ class Partition:
             batches.append(self.tp, timestamp, key, value, headers)
         async with self._started_producer().transaction():
             await batches.send()
-        self._ended_weeks += due
-        log.info("partition %d: %d weeks ended, %s first", self.tp.partition, len(due), due[0])
-
-    async def _knows_former_records(self) -> bool:
-        if self.next_offset >= self._end_at_open:
-            return True
-        # Transaction markers at the end of the log are no records.
-        first = await self.first_offset_from(self.next_offset)
-        return first is None or first >= self._end_at_open
+        self._appended_weeks.update(map(_ending, due))
+        first = "/".join(map(str, _ending(due[0])[:2]))
+        log.info("partition %d: %d weeks ended, %s first", self.tp.partition, len(due), first)
 
     async def close(self) -> None:
         """Stop the producer; rows stay in memory for the case that the partition comes back."""
@@ -181,10 +188,31 @@ class Partition:
 
     async def first_offset_from(self, offset: int) -> int | None:
         """Ask the broker which record comes first from an offset on; None when there is none yet."""
+        return await first_offset(await self._started_reader(), self.tp, offset)
+
+    async def _is_up_to(self, now: datetime) -> bool:
+        """Say whether the fold knows all that former owners appended, and has come up to the present.
+
+        Up to the present: its last game ended a short while ago, or there is nothing left to read. While
+        games of the past are being produced, their weeks seem to be long over; ended at once, they would
+        turn the rest of their games into late ones.
+        """
+        live = now.timestamp() - self._last_game_ended < _LIVE_SECONDS
+        if live and self.next_offset >= self._end_at_open:
+            return True
+        # Asked in this order: what becomes readable in between is seen by the second question.
+        readable = await end_offset(await self._started_reader(), self.tp)
+        first = await self.first_offset_from(self.next_offset)
+        if first is None:
+            # Only transaction markers are left, unless a producer's open transaction hides more.
+            return readable >= self._end_at_open
+        return live and first >= self._end_at_open
+
+    async def _started_reader(self) -> AIOKafkaConsumer:
         if self._reader is None:
             self._reader = new_reader(self.settings.bootstrap_servers)
             await self._reader.start()
-        return await first_offset(self._reader, self.tp, offset)
+        return self._reader
 
     def _apply_record(self, record: ConsumerRecord, batches: Batches) -> None:
         counts = self.counts
@@ -198,14 +226,21 @@ class Partition:
             self._reject(record, rejected, batches)
             return
         setattr(counts, outcome, getattr(counts, outcome) + 1)
+        if isinstance(event, Game):
+            self._last_game_ended = event.ended_epoch
+        elif isinstance(event, WeekEnded):
+            self._appended_weeks.discard(_ending(event))
         position = f"{record.topic}/{record.partition}/{record.offset}"
         for output in out:
-            key, value, headers = encode_output(output, self._source, position)
-            if output.topic == RATING_CHANGED:
-                target = (self._rating_changed, partition_of(key, self._rating_changed_partitions))
-            else:
-                target = (self.settings.topic(output.topic), self.tp.partition)
-            batches.append(target, record.timestamp, key, value, headers)
+            self._append_output(output, position, record.timestamp, batches)
+
+    def _append_output(self, output: Output, position: str, timestamp: int, batches: Batches) -> None:
+        key, value, headers = encode_output(output, self._source, position)
+        if output.topic == RATING_CHANGED:
+            target = (self._rating_changed, partition_of(key, self._rating_changed_partitions))
+        else:
+            target = (self.settings.topic(output.topic), self.tp.partition)
+        batches.append(target, timestamp, key, value, headers)
 
     def _reject(self, record: ConsumerRecord, rejected: Rejected, batches: Batches) -> None:
         log.warning(
@@ -221,9 +256,13 @@ class Partition:
 
     def _append_rows(self, batches: Batches, timestamp: int) -> None:
         for key, row in self._fold.changed_rows():
-            batches.append(
-                self._changelog, timestamp, key.encode(), None if row is None else orjson.dumps(row)
-            )
+            self._append_row(batches, timestamp, key, row)
+        self._append_watermark(batches, timestamp)
+
+    def _append_row(self, batches: Batches, timestamp: int, key: str, row: Any | None) -> None:
+        batches.append(self._changelog, timestamp, key.encode(), None if row is None else orjson.dumps(row))
+
+    def _append_watermark(self, batches: Batches, timestamp: int) -> None:
         watermark = {"offset": self.next_offset, "counts": self.counts.shown()}
         batches.append(self._changelog, timestamp, WATERMARK.encode(), orjson.dumps(watermark))
 
@@ -232,8 +271,8 @@ class Partition:
         reader = new_reader(self.settings.bootstrap_servers, group_id=self.settings.app_id)
         await reader.start()
         try:
-            self._end_at_open = await end_offset(reader, self.tp)
-            self._ended_weeks = []
+            self._end_at_open = await high_watermark(self.settings.bootstrap_servers, self.tp)
+            self._appended_weeks = set()
             end = await end_offset(reader, self._changelog)
             committed = await reader.committed(self.tp)
             if end == self._changelog_end and (committed or 0) == self.next_offset:
@@ -283,3 +322,7 @@ class Partition:
         if self._producer is None:
             raise RuntimeError(f"partition {self.tp.partition} is not open")
         return self._producer
+
+
+def _ending(ended: WeekEnded) -> _Ending:
+    return ended.ladder, ended.week, ended.final

@@ -12,12 +12,14 @@ _MAX_FETCH_BYTES = 8 * 1024 * 1024
 _POLL_MS = 50
 
 
-def new_reader(bootstrap_servers: str, **options: Any) -> AIOKafkaConsumer:
+def new_reader(
+    bootstrap_servers: str, *, auto_offset_reset: str = "earliest", **options: Any
+) -> AIOKafkaConsumer:
     """Make a consumer that reads committed records of assigned partitions and commits nothing."""
     return AIOKafkaConsumer(
         bootstrap_servers=bootstrap_servers,
         isolation_level="read_committed",
-        auto_offset_reset="earliest",
+        auto_offset_reset=auto_offset_reset,
         enable_auto_commit=False,
         max_partition_fetch_bytes=_MAX_FETCH_BYTES,
         fetch_max_bytes=4 * _MAX_FETCH_BYTES,
@@ -37,9 +39,22 @@ async def reading(bootstrap_servers: str) -> AsyncIterator[AIOKafkaConsumer]:
 
 
 async def end_offset(reader: AIOKafkaConsumer, tp: TopicPartition) -> int:
-    """Give the offset behind the last committed record (the last stable offset) of a partition."""
+    """Give the offset behind the last record that the reader may see: the last stable one, by default."""
     ends = await reader.end_offsets([tp])
     return int(ends[tp])
+
+
+async def high_watermark(bootstrap_servers: str, tp: TopicPartition) -> int:
+    """Give the offset behind the last record of a partition, committed or not.
+
+    The last stable offset is lower as long as any producer's transaction is open.
+    """
+    reader = AIOKafkaConsumer(bootstrap_servers=bootstrap_servers, enable_auto_commit=False)
+    await reader.start()
+    try:
+        return await end_offset(reader, tp)
+    finally:
+        await reader.stop()
 
 
 async def read_up_to(

@@ -13,7 +13,9 @@ class Settings:
     """How one deployment of Ladderlog finds its broker and topics.
 
     `app_id` names the consumer group, the changelog and, with the partition, each transactional id: two
-    deployments with different ids on the same topics are independent of each other.
+    deployments with different ids on the same topics are independent of each other. `output_prefix`, when
+    given, stands before the topics published to instead of `topic_prefix`, so that two deployments on one
+    input publish apart.
     """
 
     bootstrap_servers: str
@@ -21,9 +23,12 @@ class Settings:
     topic_prefix: str = ""
     partitions: int = 4
     replication: int = 1
+    output_prefix: str | None = None
 
     def topic(self, name: str) -> str:
         """Give the full name of a topic, such as `rating-changed`."""
+        if self.output_prefix is not None and name in OUTPUT_TOPICS:
+            return f"{self.output_prefix}{name}"
         return f"{self.topic_prefix}{name}"
 
     @property

@@ -30,12 +30,13 @@ class PartitionStatus:
 async def read_rows(settings: Settings) -> dict[str, Any]:
     """Read the rows of all partitions, by row key; watermarks as `watermark/PARTITION`."""
     partitions = await asyncio.gather(
-        *(_read_partition(settings, number) for number in range(settings.partitions))
+        *(read_partition(settings, number) for number in range(settings.partitions))
     )
     return {key: orjson.loads(value) for rows in partitions for key, value in rows.items()}
 
 
-async def _read_partition(settings: Settings, partition: int) -> dict[str, bytes]:
+async def read_partition(settings: Settings, partition: int) -> dict[str, bytes]:
+    """Read the rows of one partition as they are written, by row key."""
     tp = TopicPartition(settings.changelog_topic, partition)
     rows: dict[str, bytes] = {}
     async with reading(settings.bootstrap_servers) as reader:
