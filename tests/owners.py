@@ -1,0 +1,35 @@
+"""Partitions owned in the test's own process: worked as by a worker, without the seconds its start takes."""
+
+import asyncio
+from dataclasses import replace
+
+from kafka import Site, read_topic
+
+from streams.ladders import Ladders
+from streams.runtime.partition import Partition
+from streams.runtime.settings import Settings
+
+BATCH = 300
+
+
+def work(site: Site, settings: Settings | None = None, *, at_most: int | None = None) -> None:
+    """Apply what is on the log, at most so many records of each partition, in several transactions."""
+    asyncio.run(_work(site, settings or site.settings, at_most))
+
+
+def beside(site: Site, app_id: str, output_prefix: str | None = None) -> Settings:
+    """Give the settings of another deployment on the same input."""
+    return replace(site.settings, app_id=app_id, output_prefix=output_prefix)
+
+
+async def _work(site: Site, settings: Settings, at_most: int | None) -> None:
+    found = await read_topic(settings.bootstrap_servers, settings.input_topic)
+    for number, records in found.items():
+        partition = Partition(settings, lambda: Ladders(site.rules), number)
+        await partition.open()
+        try:
+            left = [record for record in records if record.offset >= partition.next_offset][:at_most]
+            for start in range(0, len(left), BATCH):
+                await partition.apply(left[start : start + BATCH])
+        finally:
+            await partition.close()
