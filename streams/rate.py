@@ -11,6 +11,7 @@ from streams.files import batched
 from streams.ladder_file import LadderRules
 from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Ladders, Output
 from streams.model import Rejected
+from streams.tally import Tally
 
 _LINES_AT_ONCE = 1_000
 
@@ -30,7 +31,7 @@ class RateReport:
 class RateFiles:
     """Where the outcomes go; None for those that are not wanted."""
 
-    changed: IO[bytes]
+    changed: IO[bytes] | None = None
     closed: IO[bytes] | None = None
     ignored: IO[bytes] | None = None
     rejected: IO[bytes] | None = None
@@ -46,17 +47,22 @@ class RateFiles:
 
 
 def rate_lines(
-    lines: Iterable[bytes], rules: Mapping[str, LadderRules], files: RateFiles, progress: Any
+    lines: Iterable[bytes],
+    rules: Mapping[str, LadderRules],
+    files: RateFiles,
+    progress: Any,
+    tally: Tally | None = None,
 ) -> RateReport:
     """Fold the events of JSON lines and write what they put out; blank lines are passed over.
 
-    A line that is no valid event is written as rejected, with its number and text, and the others go on.
+    A line that is no valid event is written as rejected, with its number and text, and the others go on. A
+    `tally` is given every event and what the fold made of it.
     """
     fold = Ladders(rules)
     report = RateReport()
     targets = files.by_topic()
     for batch in batched(lines, _LINES_AT_ONCE):
-        written = _fold_lines(fold, batch, report)
+        written = _fold_lines(fold, batch, report, tally)
         for topic, texts in written.items():
             target = targets[topic]
             if target is not None and texts:
@@ -66,7 +72,9 @@ def rate_lines(
     return report
 
 
-def _fold_lines(fold: Ladders, lines: list[bytes], report: RateReport) -> dict[str, list[bytes]]:
+def _fold_lines(
+    fold: Ladders, lines: list[bytes], report: RateReport, tally: Tally | None
+) -> dict[str, list[bytes]]:
     written: dict[str, list[bytes]] = {
         topic: [] for topic in (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
     }
@@ -76,12 +84,15 @@ def _fold_lines(fold: Ladders, lines: list[bytes], report: RateReport) -> dict[s
         report.read += 1
         out: list[Output] = []
         try:
-            outcome = fold.apply(decode_line(line), out)
+            event = decode_line(line)
+            outcome = fold.apply(event, out)
         except Rejected as rejected:
             report.rejected += 1
             written[GAME_REJECTED].append(_rejection(report.read, rejected, line))
             continue
         setattr(report, outcome, getattr(report, outcome) + 1)
+        if tally is not None:
+            tally.add(event, out)
         for topic, _, body in out:
             written[topic].append(orjson.dumps(body))
     return written

@@ -12,7 +12,16 @@ PURE = sorted(
         *PACKAGE.glob("ratings/*.py"),
         *(
             PACKAGE / f"{name}.py"
-            for name in ("model", "row_keys", "weeks", "ladder_file", "ladders", "rankings")
+            for name in (
+                "model",
+                "row_keys",
+                "weeks",
+                "ladder_file",
+                "ladders",
+                "rankings",
+                "preview",
+                "tally",
+            )
         ),
         PACKAGE / "simulate.py",
     ]
