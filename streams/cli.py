@@ -19,10 +19,15 @@ from streams.files import example_ladder_file, open_lines, progress, read_ladder
 from streams.imports.command import import_command
 from streams.ladder_file import LadderRules
 from streams.ladders import Ladders
+from streams.preview_command import PreviewRequest
 from streams.rankings import ranking_text
 from streams.rate import RateFiles, rate_lines
 from streams.ratings.parameters import LadderFileError
+from streams.ratings.weekly import Weekly
+from streams.runtime.correct_commands import rebuild_command, void_command
 from streams.runtime.settings import Settings
+from streams.tally import Tally, tally_text
+from streams.weeks import is_week, week_of
 
 # A quarter of an hour of a busy site; enough to see every ladder move.
 _SIMULATED_GAMES = 20_000
@@ -125,12 +130,17 @@ def produce(file: str, **kafka: Any) -> None:
 @click.option("--closed", type=click.File("wb"), help="Where competition-closed events go.")
 @click.option("--ignored", type=click.File("wb"), help="Where game-ignored events go.")
 @click.option("--rejected", type=click.File("wb"), help="Where rejected lines go, with the reason.")
+@click.option("--tally", is_flag=True, help="Print how often the higher-rated won, instead of events.")
 @click.argument("file")
-def rate(ladders: Path, file: str, **files: Any) -> None:
+def rate(ladders: Path, file: str, *, tally: bool, **files: Any) -> None:
     """Rate the games of a file without a broker; rating-changed events go to standard output."""
     rules = _read_rules(ladders)
+    counted = Tally(rules) if tally else None
+    changed = None if tally else sys.stdout.buffer
     with open_lines(file) as lines, progress("rate") as bar:
-        report = rate_lines(lines, rules, RateFiles(sys.stdout.buffer, **files), bar)
+        report = rate_lines(lines, rules, RateFiles(changed, **files), bar, counted)
+    if counted is not None:
+        click.echo(tally_text(counted))
     sys.stdout.flush()
     click.echo(
         f"{report.read} read: {report.rated} rated, {report.ignored} ignored, {report.rejected} rejected, "
@@ -200,11 +210,84 @@ def ranking(ladders: Path, ladder: str, system: str | None, top: int, **kafka: A
     from streams.runtime.tables import read_fold
 
     rules = _read_rules(ladders)
-    if ladder not in rules:
-        raise click.BadParameter(f"{ladder!r} is not in {ladders}; there are {', '.join(rules)}")
+    _rules_of(rules, ladder, ladders)
     fold = asyncio.run(read_fold(Settings(**kafka), lambda: Ladders(rules)))
     for name in [system] if system else rules[ladder].systems:
         click.echo(ranking_text(fold, ladder, name, top))
+
+
+@cli.command()
+@_kafka
+@_ladders
+@click.option("--ladder", required=True, help="Which ladder.")
+@click.option("--week", "label", help="Such as 2026-W48.", show_default="the present one")
+@click.option("--top", type=click.IntRange(1), help="How many players.", show_default="all")
+def week(ladders: Path, ladder: str, label: str | None, top: int | None, **kafka: Any) -> None:
+    """Print the standings of a week of a ladder's competition, running or closed."""
+    from streams.runtime.clock import clock_of_environment
+    from streams.runtime.standings import read_week, week_text
+
+    rules = _read_rules(ladders)
+    own = _rules_of(rules, ladder, ladders)
+    if Weekly.name not in own.systems:
+        raise click.ClickException(f"ladder {ladder!r} has no weekly competition")
+    if label is None:
+        label = week_of(clock_of_environment().now(), own.context().timezone)
+    elif not is_week(label):
+        raise click.BadParameter(f"{label!r} is no week such as 2026-W48")
+    found = asyncio.run(read_week(Settings(**kafka), lambda: Ladders(rules), ladder, label))
+    if found is None:
+        raise click.ClickException(f"nobody has played in week {label} of ladder {ladder!r}")
+    click.echo(week_text(found, top).lstrip("\n"))
+
+
+@cli.command()
+@_ladders
+@click.option("--ladder", required=True, help="Which ladder.")
+@click.option("--players", metavar="A,B[,C,D]", help="Who sits at the table.")
+@click.option(
+    "--team", "teams", multiple=True, metavar="A,B", help="Instead of --players, once for each team."
+)
+@click.option("--system", help="Which system; all of the ladder when not given.")
+@click.option("--rating", "ratings", multiple=True, metavar="PLAYER=RATING", help="Else the player is new.")
+@click.option("--games", multiple=True, metavar="PLAYER=GAMES", help="Rated games so far; else none.")
+@click.option("--game-type", help="Of the game to be played; else the ladder's name.")
+@click.option("--at", default=None, show_default="now", help="When it ends: the week it will count for.")
+@click.option("--unrated", is_flag=True, help="The game will not be rated: ratings stand in brackets.")
+@click.option(
+    "--bootstrap-servers",
+    envvar="LADDERLOG_BOOTSTRAP_SERVERS",
+    help="Ask this broker's deployment, unless --rating or --games say what is known.",
+)
+@_prefix
+@_app_id
+@_partitions
+@_replication
+def preview(
+    ladders: Path,
+    ladder: str,
+    bootstrap_servers: str | None,
+    at: str | None,
+    *,
+    unrated: bool,
+    **given: Any,
+) -> None:
+    """Say what everyone at a waiting table stands to earn for a win and to lose for a loss."""
+    from streams.preview import Known, preview_text, prospects, rows_of
+    from streams.runtime.clock import clock_of_environment
+
+    kafka = {name: given.pop(name) for name in ("topic_prefix", "app_id", "partitions", "replication")}
+    request = PreviewRequest(ladder, **given)
+    rules = request.rules(_read_rules(ladders))
+    table = request.table(clock_of_environment().now() if at is None else _moment(at))
+    known = Known(figures=request.figures(rules, table))
+    if bootstrap_servers is not None and not known.figures:
+        from streams.runtime.tables import read_rows
+
+        rows = asyncio.run(read_rows(Settings(bootstrap_servers, **kafka)))
+        known = Known(rows_of(rows.items(), table))
+    found = request.wanted(prospects(rules, table, known))
+    click.echo(preview_text(ladder, found, unrated=unrated).lstrip("\n"))
 
 
 @cli.command()
@@ -241,6 +324,8 @@ def run(ladders: Path, games: Path | None, once: bool, seed: int) -> None:  # no
 
 cli.add_command(import_command)
 cli.add_command(export_command)
+cli.add_command(void_command)
+cli.add_command(rebuild_command)
 
 
 def main() -> None:
@@ -262,6 +347,12 @@ def _read_rules(path: Path) -> dict[str, LadderRules]:
         return read_ladders(path)
     except LadderFileError as error:
         raise click.ClickException(str(error)) from error
+
+
+def _rules_of(rules: dict[str, LadderRules], ladder: str, path: Path) -> LadderRules:
+    if ladder not in rules:
+        raise click.BadParameter(f"{ladder!r} is not in {path}; there are {', '.join(rules)}")
+    return rules[ladder]
 
 
 def _moment(text: str) -> datetime:
