@@ -1,11 +1,11 @@
 """The command line: the one place where settings, files, folds and the broker are put together."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
 import zoneinfo
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
@@ -13,17 +13,27 @@ from typing import Any
 
 import click
 import orjson
+from aiokafka.errors import KafkaError
 
 from streams.exports import export_command
-from streams.files import example_ladder_file, open_lines, progress, read_ladders
+from streams.files import open_lines, progress
 from streams.imports.command import import_command
 from streams.ladder_file import LadderRules
 from streams.ladders import Ladders
+from streams.options import (
+    app_id_option,
+    kafka_options,
+    ladders_option,
+    partitions_option,
+    prefix_option,
+    read_rules,
+    replication_option,
+)
 from streams.preview_command import PreviewRequest
 from streams.rankings import ranking_text
 from streams.rate import RateFiles, rate_lines
-from streams.ratings.parameters import LadderFileError
 from streams.ratings.weekly import Weekly
+from streams.replay.commands import audit_command, compare_command, replay_command, snapshot_command
 from streams.runtime.correct_commands import rebuild_command, void_command
 from streams.runtime.settings import Settings
 from streams.tally import Tally, tally_text
@@ -35,44 +45,6 @@ _SIMULATED_PLAYERS = 500
 _SIMULATION_START = "2026-11-02T00:00:00+00:00"
 
 
-def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-_bootstrap = click.option(
-    "--bootstrap-servers",
-    envvar="LADDERLOG_BOOTSTRAP_SERVERS",
-    required=True,
-    help="The Kafka broker, as host:port[,host:port].",
-)
-_prefix = click.option(
-    "--topic-prefix", envvar="LADDERLOG_TOPIC_PREFIX", default="", help="Put before every topic."
-)
-_app_id = click.option(
-    "--app-id", envvar="LADDERLOG_APP_ID", default="ladderlog", help="Names consumer group and changelog."
-)
-_partitions = click.option(
-    "--partitions", envvar="LADDERLOG_PARTITIONS", default=4, type=click.IntRange(1), help="Of every topic."
-)
-_replication = click.option(
-    "--replication", envvar="LADDERLOG_REPLICATION", default=1, type=click.IntRange(1), help="Of every topic."
-)
-_ladders = click.option(
-    "--ladders",
-    envvar="LADDERLOG_LADDERS",
-    type=click.Path(path_type=Path),
-    default=example_ladder_file,
-    show_default="the example club's",
-    help="The ladder file.",
-)
-_kafka = _options(_bootstrap, _prefix, _app_id, _partitions, _replication)
-
-
 @click.group(context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ladderlog")
 def cli() -> None:
@@ -80,12 +52,15 @@ def cli() -> None:
 
 
 @cli.command()
-@_kafka
-def topics(**kafka: Any) -> None:
+@kafka_options
+@click.option("--wait", default=0.0, type=click.FloatRange(0), help="Seconds to wait for the broker.")
+def topics(wait: float, **kafka: Any) -> None:
     """Create every topic that is missing, and report those with the wrong settings."""
-    from streams.runtime.topics import ensure_topics
+    from streams.runtime.topics import await_broker, ensure_topics
 
-    reports = asyncio.run(ensure_topics(Settings(**kafka)))
+    settings = Settings(**kafka)
+    asyncio.run(await_broker(settings, wait))
+    reports = asyncio.run(ensure_topics(settings))
     for report in reports:
         state = "created" if report.created else "; ".join(report.mistakes) or "is there"
         click.echo(f"{report.spec.name}: {state}")
@@ -94,27 +69,32 @@ def topics(**kafka: Any) -> None:
 
 
 @cli.command()
-@_kafka
-@_ladders
+@kafka_options
+@ladders_option
 @click.option("--loglevel", default="info", type=click.Choice(["debug", "info", "warning", "error"]))
 @click.option("--until-stdin-ends", is_flag=True, help="Stop as after SIGTERM when standard input ends.")
-def worker(ladders: Path, loglevel: str, *, until_stdin_ends: bool, **kafka: Any) -> None:
+@click.option(
+    "--week-ends/--no-week-ends",
+    default=True,
+    help="Whether to end weeks at midnight; one deployment on a topic must, a second one need not.",
+)
+def worker(ladders: Path, loglevel: str, *, until_stdin_ends: bool, week_ends: bool, **kafka: Any) -> None:
     """Rate games: run a worker until SIGTERM or Ctrl-C. Start as many as there are partitions."""
     from streams.runtime.topics import check_topics
     from streams.runtime.worker import run_worker
 
-    rules = _read_rules(ladders)
+    rules = read_rules(ladders)
     settings = Settings(**kafka)
     mistakes = asyncio.run(check_topics(settings))
     if mistakes:
         raise click.ClickException("the topics are not as they have to be:\n  " + "\n  ".join(mistakes))
     if until_stdin_ends:
         Thread(target=_terminate_when_stdin_ends, daemon=True).start()
-    run_worker(settings, lambda: Ladders(rules), loglevel)
+    run_worker(settings, lambda: Ladders(rules), loglevel, ends_weeks=week_ends)
 
 
 @cli.command()
-@_kafka
+@kafka_options
 @click.argument("file")
 def produce(file: str, **kafka: Any) -> None:
     """Send the events of a file of JSON lines to the game-finished topic. `-` is standard input."""
@@ -126,7 +106,7 @@ def produce(file: str, **kafka: Any) -> None:
 
 
 @cli.command()
-@_ladders
+@ladders_option
 @click.option("--closed", type=click.File("wb"), help="Where competition-closed events go.")
 @click.option("--ignored", type=click.File("wb"), help="Where game-ignored events go.")
 @click.option("--rejected", type=click.File("wb"), help="Where rejected lines go, with the reason.")
@@ -134,7 +114,7 @@ def produce(file: str, **kafka: Any) -> None:
 @click.argument("file")
 def rate(ladders: Path, file: str, *, tally: bool, **files: Any) -> None:
     """Rate the games of a file without a broker; rating-changed events go to standard output."""
-    rules = _read_rules(ladders)
+    rules = read_rules(ladders)
     counted = Tally(rules) if tally else None
     changed = None if tally else sys.stdout.buffer
     with open_lines(file) as lines, progress("rate") as bar:
@@ -157,10 +137,10 @@ def rate(ladders: Path, file: str, *, tally: bool, **files: Any) -> None:
 @click.option(
     "--bootstrap-servers", envvar="LADDERLOG_SIMULATE_TO", help="Send to this broker instead of printing."
 )
-@_prefix
-@_app_id
-@_partitions
-@_replication
+@prefix_option
+@app_id_option
+@partitions_option
+@replication_option
 def simulate(
     games: int, players: int, seed: int, start: str, bootstrap_servers: str | None, **kafka: Any
 ) -> None:
@@ -181,13 +161,16 @@ def simulate(
 
 
 @cli.command()
-@_kafka
-def status(**kafka: Any) -> None:
+@kafka_options
+@click.option(
+    "--wait", default=0.0, type=click.FloatRange(0), help="Seconds to wait until nothing is behind."
+)
+def status(wait: float, **kafka: Any) -> None:
     """Show how far every partition is and what became of its records."""
-    from streams.runtime.tables import read_status
+    from streams.runtime.tables import await_done
 
     behind = 0
-    for found in asyncio.run(read_status(Settings(**kafka))):
+    for found in asyncio.run(await_done(Settings(**kafka), wait)):
         counts = found.counts
         outcomes = ", ".join(f"{count} {name}" for name, count in counts.items())
         behind += found.behind
@@ -200,8 +183,8 @@ def status(**kafka: Any) -> None:
 
 
 @cli.command()
-@_kafka
-@_ladders
+@kafka_options
+@ladders_option
 @click.option("--ladder", required=True, help="Which ladder.")
 @click.option("--system", help="Which system; all of the ladder when not given.")
 @click.option("--top", default=10, type=click.IntRange(1), help="How many players.")
@@ -209,7 +192,7 @@ def ranking(ladders: Path, ladder: str, system: str | None, top: int, **kafka: A
     """Print a ladder's ranking."""
     from streams.runtime.tables import read_fold
 
-    rules = _read_rules(ladders)
+    rules = read_rules(ladders)
     _rules_of(rules, ladder, ladders)
     fold = asyncio.run(read_fold(Settings(**kafka), lambda: Ladders(rules)))
     for name in [system] if system else rules[ladder].systems:
@@ -217,8 +200,8 @@ def ranking(ladders: Path, ladder: str, system: str | None, top: int, **kafka: A
 
 
 @cli.command()
-@_kafka
-@_ladders
+@kafka_options
+@ladders_option
 @click.option("--ladder", required=True, help="Which ladder.")
 @click.option("--week", "label", help="Such as 2026-W48.", show_default="the present one")
 @click.option("--top", type=click.IntRange(1), help="How many players.", show_default="all")
@@ -227,7 +210,7 @@ def week(ladders: Path, ladder: str, label: str | None, top: int | None, **kafka
     from streams.runtime.clock import clock_of_environment
     from streams.runtime.standings import read_week, week_text
 
-    rules = _read_rules(ladders)
+    rules = read_rules(ladders)
     own = _rules_of(rules, ladder, ladders)
     if Weekly.name not in own.systems:
         raise click.ClickException(f"ladder {ladder!r} has no weekly competition")
@@ -242,7 +225,7 @@ def week(ladders: Path, ladder: str, label: str | None, top: int | None, **kafka
 
 
 @cli.command()
-@_ladders
+@ladders_option
 @click.option("--ladder", required=True, help="Which ladder.")
 @click.option("--players", metavar="A,B[,C,D]", help="Who sits at the table.")
 @click.option(
@@ -259,10 +242,10 @@ def week(ladders: Path, ladder: str, label: str | None, top: int | None, **kafka
     envvar="LADDERLOG_BOOTSTRAP_SERVERS",
     help="Ask this broker's deployment, unless --rating or --games say what is known.",
 )
-@_prefix
-@_app_id
-@_partitions
-@_replication
+@prefix_option
+@app_id_option
+@partitions_option
+@replication_option
 def preview(
     ladders: Path,
     ladder: str,
@@ -278,7 +261,7 @@ def preview(
 
     kafka = {name: given.pop(name) for name in ("topic_prefix", "app_id", "partitions", "replication")}
     request = PreviewRequest(ladder, **given)
-    rules = request.rules(_read_rules(ladders))
+    rules = request.rules(read_rules(ladders))
     table = request.table(clock_of_environment().now() if at is None else _moment(at))
     known = Known(figures=request.figures(rules, table))
     if bootstrap_servers is not None and not known.figures:
@@ -306,7 +289,7 @@ def broker(data: Path | None, port: int | None) -> None:
 
 
 @cli.command()
-@_ladders
+@ladders_option
 @click.option("--games", type=click.Path(path_type=Path, exists=True), help="Your own games, as JSON lines.")
 @click.option("--once", is_flag=True, help="End after the report, with exit status 0.")
 @click.option("--seed", default=1, type=int, help="Of the simulated club.")
@@ -315,7 +298,7 @@ def run(ladders: Path, games: Path | None, once: bool, seed: int) -> None:  # no
     from streams.runtime.broker import BrokerError
     from streams.runtime.show import ShowError, show
 
-    rules = _read_rules(ladders)
+    rules = read_rules(ladders)
     try:
         show(rules, ladders, games, once=once, seed=seed, echo=click.echo)
     except (BrokerError, ShowError) as error:
@@ -324,6 +307,10 @@ def run(ladders: Path, games: Path | None, once: bool, seed: int) -> None:  # no
 
 cli.add_command(import_command)
 cli.add_command(export_command)
+cli.add_command(replay_command)
+cli.add_command(audit_command)
+cli.add_command(snapshot_command)
+cli.add_command(compare_command)
 cli.add_command(void_command)
 cli.add_command(rebuild_command)
 
@@ -332,7 +319,13 @@ def main() -> None:
     """Run the command line."""
     # The same zones on every machine: those of the tzdata package, not of the operating system.
     zoneinfo.reset_tzpath(to=())
-    cli()
+    # Little here is ever garbage in a cycle, and a collection looks at every row: rarely is often enough.
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        cli()
+    except KafkaError as error:
+        click.echo(f"Error: Kafka: {error or type(error).__name__}", err=True)
+        sys.exit(1)
 
 
 def _terminate_when_stdin_ends() -> None:
@@ -340,13 +333,6 @@ def _terminate_when_stdin_ends() -> None:
     while sys.stdin.buffer.read(1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _read_rules(path: Path) -> dict[str, LadderRules]:
-    try:
-        return read_ladders(path)
-    except LadderFileError as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _rules_of(rules: dict[str, LadderRules], ladder: str, path: Path) -> LadderRules:

@@ -50,6 +50,14 @@ partitions_option = click.option(
 replication_option = click.option(
     "--replication", envvar="LADDERLOG_REPLICATION", default=1, type=click.IntRange(1), help="Of every topic."
 )
+kafka_options = options(
+    bootstrap_option(),
+    prefix_option,
+    output_prefix_option,
+    app_id_option,
+    partitions_option,
+    replication_option,
+)
 ladders_option = click.option(
     "--ladders",
     envvar="LADDERLOG_LADDERS",

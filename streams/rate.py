@@ -1,5 +1,6 @@
 """`ladderlog rate`: the ladders fold over a file, without a broker."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
@@ -14,6 +15,7 @@ from streams.model import Rejected
 from streams.tally import Tally
 
 _LINES_AT_ONCE = 1_000
+_LINES_BETWEEN_DRAINS = 100_000
 
 
 @dataclass
@@ -68,6 +70,9 @@ def rate_lines(
             if target is not None and texts:
                 target.write(b"\n".join(texts))
                 target.write(b"\n")
+        if report.read % _LINES_BETWEEN_DRAINS < _LINES_AT_ONCE:
+            # Nobody keeps the rows here; a fold remembers which have changed until it is asked.
+            deque(fold.changed_rows(), maxlen=0)
         progress.update(len(batch))
     return report
 

@@ -14,16 +14,7 @@ from aiokafka.errors import KafkaError
 from streams.events import decode_record
 from streams.files import progress
 from streams.model import Game, GameVoided, Rejected
-from streams.options import (
-    app_id_option,
-    bootstrap_option,
-    ladders_option,
-    options,
-    partitions_option,
-    prefix_option,
-    read_rules,
-    replication_option,
-)
+from streams.options import kafka_options, ladders_option, read_rules
 from streams.rankings import shown
 from streams.runtime.partition import RefusedError
 from streams.runtime.produce import Sender
@@ -31,12 +22,11 @@ from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.rebuild import RebuildError, RebuildReport, rebuild_partition
 from streams.runtime.settings import Settings
 
-_kafka = options(bootstrap_option(), prefix_option, app_id_option, partitions_option, replication_option)
 _SHOWN_MOVES = 10
 
 
 @click.command("void")
-@_kafka
+@kafka_options
 @click.option("--ladder", required=True, help="The ladder of the games.")
 @click.option("--game-id", "game_ids", multiple=True, help="A game to take back; may be repeated.")
 @click.option("--player", help="Take back every game of this player so far.")
@@ -56,7 +46,7 @@ def void_command(
 
 
 @click.command("rebuild")
-@_kafka
+@kafka_options
 @ladders_option
 @click.option("--partition", type=click.IntRange(0), help="Only this one; all when not given.")
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")

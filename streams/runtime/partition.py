@@ -6,6 +6,7 @@ owner. A watermark row, written in every transaction, must equal the group's com
 """
 
 import asyncio
+import gc
 import logging
 import math
 import time
@@ -301,6 +302,8 @@ class Partition:
             raise RefusedError(f"partition {self.tp.partition}: {error}") from error
         self._fold = fold
         self._changelog_end = end
+        # A million rows: no garbage collection needs to look at them again.
+        gc.freeze()
         return loaded, None if watermark is None else orjson.loads(watermark)
 
     def _check_watermark(self, watermark: dict[str, Any] | None, committed: int | None) -> None:

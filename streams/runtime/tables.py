@@ -1,6 +1,7 @@
 """Reading a deployment's rows from outside: its state as of the last committed transactions."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from streams.ladders import Ladders
 from streams.runtime.partition import WATERMARK
 from streams.runtime.reader import end_offset, first_offset, read_up_to, reading
 from streams.runtime.settings import Settings
+
+_POLL = 0.25
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,16 @@ async def read_status(settings: Settings) -> list[PartitionStatus]:
             for number in range(settings.partitions)
         )
     )
+
+
+async def await_done(settings: Settings, seconds: float) -> list[PartitionStatus]:
+    """Read where every partition is once nothing is behind, or after so many seconds."""
+    deadline = time.monotonic() + seconds
+    status = await read_status(settings)
+    while any(partition.behind for partition in status) and time.monotonic() < deadline:
+        await asyncio.sleep(_POLL)
+        status = await read_status(settings)
+    return status
 
 
 async def _status(settings: Settings, partition: int, watermark: dict[str, Any]) -> PartitionStatus:

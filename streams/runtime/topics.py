@@ -1,11 +1,13 @@
 """The topics of a deployment: their settings, their creation, and a check of those that are there."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import for_code
+from aiokafka.errors import KafkaError, for_code
 
 from streams.events import MAX_RECORD_BYTES
 from streams.ladders import COMPETITION_CLOSED
@@ -19,6 +21,7 @@ MAX_OUTPUT_BYTES = MAX_INPUT_BYTES + MAX_RECORD_BYTES
 MAX_STANDINGS_BYTES = 64 * MAX_RECORD_BYTES
 _TOPIC_EXISTS = 36
 _KEEP_FOR_EVER = "-1"
+_POLL = 0.5
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,23 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
         ),
         _spec(settings, settings.changelog_topic, {"cleanup.policy": "compact"}),
     ]
+
+
+async def await_broker(settings: Settings, seconds: float) -> None:
+    """Wait for the broker to answer, at most so long. Raises KafkaError when it does not."""
+    deadline = time.monotonic() + seconds
+    while True:
+        admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
+        try:
+            await admin.start()
+        except KafkaError:
+            if time.monotonic() >= deadline:
+                raise
+            await asyncio.sleep(_POLL)
+        else:
+            return
+        finally:
+            await admin.close()
 
 
 async def ensure_topics(settings: Settings) -> list[TopicReport]:

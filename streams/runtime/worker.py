@@ -1,7 +1,7 @@
 """The Faust worker: one agent over the game-finished topic, ownership following Faust's assignment."""
 
+import getpass
 import logging
-import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -40,24 +40,25 @@ _REPORT_INTERVAL = 10.0
 _TICK = 1.0
 
 
-def run_worker(settings: Settings, new_fold: Callable[[], Ladders], loglevel: str = "info") -> None:
-    """Run a worker until it is stopped by a signal; ends the process, status 0 after SIGTERM or SIGINT."""
+def run_worker(
+    settings: Settings, new_fold: Callable[[], Ladders], loglevel: str = "info", *, ends_weeks: bool = True
+) -> None:
+    """Run a worker until it is stopped by a signal; ends the process, status 0 after SIGTERM or SIGINT.
+
+    With `ends_weeks` it appends the week-ended records of its partitions when they are due.
+    """
     quieten()
-    data = Path(tempfile.mkdtemp(prefix="ladderlog-"))
-    try:
-        app = new_app(settings, new_fold, data)
-        faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
-    finally:
-        shutil.rmtree(data, ignore_errors=True)
+    app = new_app(settings, new_fold, ends_weeks=ends_weeks)
+    faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
 
 
-def new_app(settings: Settings, new_fold: Callable[[], Ladders], data: Path) -> faust.App:
-    """Make the Faust app of a worker; `data` is a folder for files that Faust insists on."""
+def new_app(settings: Settings, new_fold: Callable[[], Ladders], *, ends_weeks: bool) -> faust.App:
+    """Make the Faust app of a worker."""
     app = faust.App(
         settings.app_id,
         broker=f"kafka://{settings.bootstrap_servers.replace(',', ';')}",
         store="memory://",
-        datadir=str(data),
+        datadir=str(_faust_folder()),
         web_enabled=False,
         topic_allow_declare=False,
         topic_disable_leader=True,
@@ -76,11 +77,16 @@ def new_app(settings: Settings, new_fold: Callable[[], Ladders], data: Path) -> 
         broker_rebalance_timeout=REBALANCE_TIMEOUT,
     )
     app.transport = BatchTransport(app.conf.broker, app)
-    _attach(app, settings, new_fold)
+    _attach(app, settings, new_fold, ends_weeks=ends_weeks)
     return app
 
 
-def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders]) -> None:
+def _faust_folder() -> Path:
+    """Give the one empty folder of this user that Faust insists on: a killed worker leaves nothing more."""
+    return Path(tempfile.gettempdir()) / f"ladderlog-faust-{getpass.getuser()}"
+
+
+def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders], *, ends_weeks: bool) -> None:
     async def seek(partition: Partition, offset: int) -> None:
         await app.consumer.seek(TP(*partition.tp), offset)
 
@@ -106,9 +112,14 @@ def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders])
         async for event in stream.noack().events():
             owner.deliver(event.message.tp.partition, event.value)
 
+    _attach_tasks(app, settings, owner, ends_weeks=ends_weeks)
+
+
+def _attach_tasks(app: faust.App, settings: Settings, owner: Owner, *, ends_weeks: bool) -> None:
     @app.timer(interval=_TICK)
     async def weeks() -> None:
-        owner.tick()
+        if ends_weeks:
+            owner.tick()
 
     @app.task
     async def report() -> None:
