@@ -292,6 +292,8 @@ class Partition:
         watermark = rows.pop(WATERMARK.encode(), None)
         fold = self._new_fold()
         loaded = 0
+        # Nothing of this is garbage, and looking at all of it again and again takes a seventh of the time.
+        gc.disable()
         try:
             while rows:
                 key, value = rows.popitem()
@@ -300,6 +302,8 @@ class Partition:
                     loaded += 1
         except (Rejected, ValueError) as error:
             raise RefusedError(f"partition {self.tp.partition}: {error}") from error
+        finally:
+            gc.enable()
         self._fold = fold
         self._changelog_end = end
         # A million rows: no garbage collection needs to look at them again.

@@ -91,7 +91,8 @@ def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders],
         await app.consumer.seek(TP(*partition.tp), offset)
 
     owner = Owner(lambda number: Partition(settings, new_fold, number), seek, clock_of_environment())
-    games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions)
+    # Without acks, or Faust would take what lies within a fetch for a gap, and keep every gap for ever.
+    games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions, acks=False)
 
     @app.on_partitions_assigned.connect
     async def assigned(_app: faust.App, assigned: set[TP], **_: Any) -> None:
