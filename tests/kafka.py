@@ -16,13 +16,15 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.protocol.group import LeaveGroupRequest
 from aiokafka.structs import ConsumerRecord
-from expected import Fold, differences
+from expected import sequence_differences, unfinished
 from season import LADDER_FILE, START
 
 from streams.ladder_file import parse_ladders
+from streams.ladders import RATING_CHANGED
+from streams.replay.audit import AuditRequest, audit
 from streams.runtime.partition import WATERMARK
 from streams.runtime.produce import Sender, produce_events
-from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.settings import Settings
 from streams.runtime.topics import ensure_topics
 
 PARTITIONS = 4
@@ -138,17 +140,14 @@ class Site:
 
     def differences(self) -> list[str]:
         """Say what in Kafka differs from the fold of the input topic as it is there; nothing is expected."""
-        folds = {
-            partition: Fold(self.settings, self.rules, records)
-            for partition, records in self.read(self.settings.input_topic).items()
-        }
-        return differences(
-            self.settings,
-            folds,
-            {name: self.read(self.settings.topic(name)) for name in OUTPUT_TOPICS},
-            self._rows(),
-            self.committed(),
-        )
+        report = asyncio.run(audit(AuditRequest(self.settings, self.rules, limit=3)))
+        marks = {partition: mark.offset for partition, mark in self.watermarks().items()}
+        return [
+            *(difference.text() for difference in report.differences),
+            *report.notes,
+            *unfinished(self.read(self.settings.input_topic), self.committed(), marks),
+            *sequence_differences(self.read(self.settings.topic(RATING_CHANGED))),
+        ]
 
     def _rows(self) -> dict[int, dict[str, bytes]]:
         rows: dict[int, dict[str, bytes]] = {}

@@ -24,6 +24,10 @@ PURE = sorted(
             )
         ),
         PACKAGE / "simulate.py",
+        *(
+            PACKAGE / "replay" / f"{name}.py"
+            for name in ("compare", "errors", "matching", "page", "positions", "stretches")
+        ),
     ]
 )
 PURE_MODULES = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in PURE}

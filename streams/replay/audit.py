@@ -1,0 +1,366 @@
+"""The audit: what was published and what the changelog has, compared with a fold of the input.
+
+Workers may run meanwhile and are not disturbed. First the rows are read, each partition's with the offset
+they are of, its watermark; then what was published, up to an end taken afterwards. All that follows from
+inputs below the watermark has to be there; what follows from later ones may be there, and is compared too.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from aiokafka import TopicPartition
+
+from streams.events import ERROR_HEADER, GAME_REJECTED
+from streams.ladders import RATING_CHANGED
+from streams.replay.errors import ReplayError
+from streams.replay.folding import OUTCOMES, READ, Rules, same_row
+from streams.replay.log import (
+    PartitionReplay,
+    high_watermarks,
+    partition_count,
+    partitions_of,
+    read_bounds,
+)
+from streams.replay.matching import Kind, Marks, Matching
+from streams.replay.published import Published, Publisher, Target, header, ladder_of, marks, shown
+from streams.replay.snapshot import Rows, read_header, read_offsets, read_partition
+from streams.replay.state import read_state
+from streams.replay.stretches import Stretch, exact_stretches
+from streams.runtime.reader import read_up_to, reading
+from streams.runtime.settings import OUTPUT_TOPICS, Settings
+
+_MAX_SHOWN = 2_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference: where it is, what should be there, and what is."""
+
+    kind: Kind
+    where: str
+    expected: str = ""
+    found: str = ""
+
+    def text(self) -> str:
+        """Show it as lines."""
+        lines = [f"{self.kind}: {self.where}"]
+        if self.expected:
+            lines.append(f"  expected {self.expected[:_MAX_SHOWN]}")
+        if self.found:
+            lines.append(f"  found    {self.found[:_MAX_SHOWN]}")
+        return "\n".join(lines)
+
+
+@dataclass
+class AuditReport:
+    """What an audit found; nothing differs when `totals` is empty. The first `limit` of a kind are kept."""
+
+    limit: int
+    differences: list[Difference] = field(default_factory=list)
+    totals: Counter[Kind] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    offsets: list[int] = field(default_factory=list)
+    rows: int = 0
+    published: int = 0
+
+    def wants(self, kind: Kind) -> bool:
+        """Say whether the next difference of a kind will be kept."""
+        return self.totals[kind] < self.limit
+
+    def add(self, difference: Difference) -> None:
+        """Count a difference, and keep it when it is one of the first of its kind."""
+        if self.wants(difference.kind):
+            self.differences.append(difference)
+        self.totals[difference.kind] += 1
+
+
+@dataclass(frozen=True)
+class AuditRequest:
+    """What to audit: a deployment by its rules, from a snapshot's rows if the log has lost its beginning."""
+
+    settings: Settings
+    rules: Rules
+    snapshot: str | None = None
+    limit: int = 20
+
+
+@dataclass
+class _Expected:
+    """What follows from the stretch of one input partition."""
+
+    stretch: Stretch
+    due: int
+    sequences: dict[Target, Matching] = field(default_factory=dict)
+    ladders: set[bytes] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """An expected record that is to be shown, once the fold is repeated for it."""
+
+    kind: Kind
+    target: Target
+    content: int
+    offset: int
+    found: str = ""
+
+
+Start = Callable[[int], Callable[[int], None]]
+
+
+async def audit(request: AuditRequest, start: Start = lambda _: lambda _: None) -> AuditReport:
+    """Compare everything; `start` is told how many offsets are to be read, and gives whom to tell progress.
+
+    Raises ReplayError when the log has lost records that an exact fold needs.
+    """
+    count = await partition_count(request.settings, request.settings.input_topic)
+    settings = replace(request.settings, partitions=count)
+    states = await asyncio.gather(*(read_state(settings, partition) for partition in range(count)))
+    ends = await _published_ends(settings)
+    bounds = await read_bounds(settings, range(count))
+    stretches = exact_stretches(bounds, _snapshot_offsets(request, settings))
+    advance = start(sum(s.end - s.start for s in stretches) + sum(ends.values()))
+    run = _Audit(replace(request, settings=settings), AuditReport(request.limit), ends, advance)
+    for stretch, state in zip(stretches, states, strict=True):
+        await run.fold(stretch, state)
+    await run.compare()
+    await run.describe()
+    return run.report
+
+
+def _snapshot_offsets(request: AuditRequest, settings: Settings) -> dict[int, int] | None:
+    if request.snapshot is None:
+        return None
+    read_header(request.snapshot).check(settings.input_topic, settings.partitions, request.rules)
+    return read_offsets(request.snapshot)
+
+
+async def _published_ends(settings: Settings) -> dict[TopicPartition, int]:
+    """Give the ends of everything published, records of transactions not committed yet included.
+
+    Reading committed records up to there waits for these transactions: a transaction that the changelog had
+    may be committed there some milliseconds later.
+    """
+    tps = await partitions_of(settings, *map(settings.topic, OUTPUT_TOPICS))
+    return await high_watermarks(settings.bootstrap_servers, tps)
+
+
+class _Audit:
+    """One audit under way: `fold` each partition, `compare` what was published, `describe` what differs."""
+
+    def __init__(
+        self,
+        request: AuditRequest,
+        report: AuditReport,
+        ends: Mapping[TopicPartition, int],
+        advance: Callable[[int], None],
+    ) -> None:
+        self.report = report
+        self._request = request
+        self._settings = request.settings
+        self._ends = ends
+        self._advance = advance
+        changed = self._settings.topic(RATING_CHANGED)
+        self._changed = changed
+        self._changed_partitions = sum(tp.topic == changed for tp in ends)
+        self._rejected = self._settings.topic(GAME_REJECTED)
+        self._expected: dict[int, _Expected] = {}
+        self._deleted: set[Target] = set()
+        self._others: Counter[str] = Counter()
+        self._wanted: dict[int, list[_Wanted]] = {}
+
+    async def fold(self, stretch: Stretch, state: Rows) -> None:
+        """Fold one partition, compare its rows at the watermark, and keep what it publishes."""
+        if state.offset < stretch.start:
+            raise ReplayError(
+                f"partition {stretch.partition}: the snapshot is of offset {stretch.start}, later than the "
+                f"watermark {state.offset}; an audit needs an earlier one"
+            )
+        if state.offset > stretch.end:
+            self._account(stretch, f"{stretch.start} to {stretch.end}", f"watermark {state.offset}")
+        await self._find_deleted()
+        due = min(state.offset, stretch.end)
+        self.report.offsets.append(due)
+        expected = self._expected[stretch.partition] = _Expected(stretch, due)
+        replay = self._replay(
+            stretch, lambda record, offset: self._expect(expected, record, offset), self._advance
+        )
+        await replay.run(due)
+        self._compare_rows(stretch, replay.fold.rows(), state)
+        self._compare_counts(stretch, replay.fold.counts, state.counts)
+        await replay.run()
+
+    async def compare(self) -> None:
+        """Read everything published, and compare it with what was expected."""
+        for name in OUTPUT_TOPICS:
+            topic = self._settings.topic(name)
+            ends = [(tp, end) for tp, end in self._ends.items() if tp.topic == topic and end]
+            await asyncio.gather(*(self._compare_partition(*found) for found in ends))
+        for partition, expected in self._expected.items():
+            for target, sequence in expected.sequences.items():
+                for index in sequence.missing(expected.due):
+                    self._note_expected(Kind.MISSING, partition, target, index)
+        self._note_others()
+
+    async def describe(self) -> None:
+        """Fold once more as far as needed to show the expected records, of which only hashes were kept."""
+        for partition, wanted in sorted(self._wanted.items()):
+            texts = await self._texts(partition, {found.offset for found in wanted})
+            for found in wanted:
+                topic, number = found.target
+                source = f"{self._settings.input_topic}/{partition}/{found.offset}"
+                text = texts.get((found.target, found.content, found.offset), "")
+                where = f"{topic}/{number}, of {source}"
+                self.report.differences.append(Difference(found.kind, where, text, found.found))
+
+    async def _texts(self, partition: int, offsets: set[int]) -> dict[tuple[Target, int, int], str]:
+        texts: dict[tuple[Target, int, int], str] = {}
+
+        def keep(record: Published, offset: int) -> None:
+            if offset in offsets:
+                target = (record.topic, record.partition)
+                texts[target, marks(record, rejected=False).content, offset] = shown(record)
+
+        await self._replay(self._expected[partition].stretch, keep).run(max(offsets) + 1)
+        return texts
+
+    def _replay(
+        self,
+        stretch: Stretch,
+        give: Callable[[Published, int], None],
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> PartitionReplay:
+        snapshot = self._request.snapshot
+        return PartitionReplay(
+            self._settings,
+            self._request.rules,
+            stretch,
+            Publisher(self._settings, self._changed_partitions, give),
+            rows=None if snapshot is None else read_partition(snapshot, stretch.partition),
+            keep_rows=True,
+            advance=advance,
+        )
+
+    def _expect(self, expected: _Expected, record: Published, offset: int) -> None:
+        target = (record.topic, record.partition)
+        sequence = expected.sequences.get(target)
+        if sequence is None:
+            sequence = expected.sequences[target] = self._new_sequence(expected.stretch, target)
+        if record.topic == self._changed:
+            expected.ladders.add(ladder_of(record))
+        sequence.expect(marks(record, rejected=record.topic == self._rejected), offset)
+
+    def _new_sequence(self, stretch: Stretch, target: Target) -> Matching:
+        return Matching(from_start=stretch.start == 0, whole=target not in self._deleted)
+
+    async def _find_deleted(self) -> None:
+        """See once which published partitions have lost their beginning."""
+        if self._expected:
+            return
+        async with reading(self._settings.bootstrap_servers) as reader:
+            beginnings = await reader.beginning_offsets(list(self._ends))
+        for tp, beginning in beginnings.items():
+            if beginning > 0:
+                self._deleted.add((tp.topic, tp.partition))
+                self.report.notes.append(
+                    f"{tp.topic}/{tp.partition} begins at offset {beginning}; what was before is not compared"
+                )
+
+    async def _compare_partition(self, tp: TopicPartition, end: int) -> None:
+        reached = 0
+        async with reading(self._settings.bootstrap_servers) as reader:
+            async for records in read_up_to(reader, tp, None, end):
+                for record in records:
+                    self._compare_record(record)
+                self._advance(records[-1].offset + 1 - reached)
+                reached = records[-1].offset + 1
+        self._advance(max(0, end - reached))
+
+    def _compare_record(self, record: Any) -> None:
+        rejected = record.topic == self._rejected
+        source = header(record.headers, "ce_source").decode(errors="backslashreplace")
+        if not rejected and source != self._settings.source:
+            self._others[source] += 1
+            return
+        self.report.published += 1
+        target = (record.topic, record.partition)
+        found = marks(record, rejected=rejected)
+        partition, sequence = self._sequence_of(record, target, found)
+        finding = Kind.UNEXPECTED if sequence is None else sequence.find(found)
+        if finding is None:
+            return
+        where = f"{record.topic}/{record.partition}/{record.offset}"
+        if isinstance(finding, Kind) or sequence is None or finding.place < 0:
+            self.report.add(Difference(Kind.UNEXPECTED, where, found=shown(record)))
+            return
+        self._note_expected(finding.kind, partition, target, finding.place, f"{where}: {shown(record)}")
+
+    def _sequence_of(self, record: Any, target: Target, found: Marks) -> tuple[int, Matching | None]:
+        """Say which input partition a published record comes from, and what is expected of that one."""
+        candidates = [
+            (partition, expected.sequences.get(target))
+            for partition in self._sources(record)
+            if (expected := self._expected.get(partition)) is not None
+        ]
+        for partition, sequence in candidates:
+            if sequence is not None and sequence.is_next(found):
+                return partition, sequence
+        return candidates[0] if candidates else (-1, None)
+
+    def _sources(self, record: Any) -> list[int]:
+        if record.topic == self._changed:
+            ladder = ladder_of(record)
+            return [number for number, expected in self._expected.items() if ladder in expected.ladders]
+        if record.topic == self._rejected:
+            number = header(record.headers, f"{ERROR_HEADER}partition")
+            return [int(number)] if number.isdigit() else []
+        return [record.partition]
+
+    def _note_expected(self, kind: Kind, partition: int, target: Target, index: int, found: str = "") -> None:
+        if self.report.wants(kind):
+            sequence = self._expected[partition].sequences[target]
+            content = sequence.content(index)
+            wanted = _Wanted(kind, target, content, sequence.offset(index), found)
+            self._wanted.setdefault(partition, []).append(wanted)
+        self.report.totals[kind] += 1
+
+    def _compare_rows(self, stretch: Stretch, rows: Mapping[str, Any], state: Rows) -> None:
+        self.report.rows += len(rows)
+        for key in sorted(_different_rows(rows, state.rows)):
+            where = f"{self._settings.changelog_topic}/{stretch.partition}, row {key!r}"
+            expected = repr(rows[key]) if key in rows else "no row"
+            found = state.rows[key].decode() if key in state.rows else "no row"
+            self.report.add(Difference(Kind.ROW, where, expected, found))
+
+    def _compare_counts(self, stretch: Stretch, counts: Mapping[str, int], found: Mapping[str, int]) -> None:
+        self.report.counts.update(counts)
+        told = {name: found.get(name, 0) for name in (READ, *OUTCOMES)}
+        if told != counts:
+            self._account(stretch, str(dict(counts)), str(told))
+        if told[READ] != sum(told[name] for name in OUTCOMES):
+            self._account(stretch, f"outcomes of {told[READ]} records", str(told))
+
+    def _account(self, stretch: Stretch, expected: str, found: str) -> None:
+        where = f"{self._settings.changelog_topic}/{stretch.partition}, watermark"
+        self.report.add(Difference(Kind.ACCOUNT, where, expected, found))
+
+    def _note_others(self) -> None:
+        for source, records in sorted(self._others.items()):
+            self.report.notes.append(f"{records} records were published by {source or 'somebody else'}")
+        passed = sum(s.passed_over for e in self._expected.values() for s in e.sequences.values())
+        if passed:
+            self.report.notes.append(f"{passed} records before the stretch compared were passed over")
+
+
+def _different_rows(rows: Mapping[str, Any], found: Mapping[str, bytes]) -> Iterator[str]:
+    for key, row in rows.items():
+        value = found.get(key)
+        if value is None or not same_row(row, value):
+            yield key
+    for key in found:
+        if key not in rows:
+            yield key

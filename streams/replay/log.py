@@ -1,0 +1,216 @@
+"""The log as it lies on the broker: its bounds, its records in order, and the fold of one partition of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import OffsetOutOfRangeError
+from aiokafka.structs import ConsumerRecord
+
+from streams.corrections import CorrectionPlan
+from streams.events import decode_record
+from streams.model import Event, Rejected
+from streams.replay.errors import LostError, ReplayError
+from streams.replay.folding import CorrectionsFound, PartitionFold, Rules, Taker
+from streams.replay.positions import Position
+from streams.replay.snapshot import Rows
+from streams.replay.stretches import Bounds, Stretch
+from streams.runtime.reader import end_offset, new_reader, read_up_to, reading
+from streams.runtime.settings import Settings
+
+# Records folded before the next fetch gets a turn; about 20 ms, so that the broker is never waited for.
+_RECORDS_BETWEEN_PAUSES = 2_000
+# Of these only, the first pass of a log with corrections decodes the records.
+_CORRECTING_TYPES = (b"game-voided.", b"corrections-applied.")
+_VERSION_FIELD = b'"version"'
+
+Advance = Callable[[int], None]
+
+
+async def partitions_of(settings: Settings, *topics: str) -> list[TopicPartition]:
+    """Ask the broker for all partitions of topics. Raises ReplayError when one is missing."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
+    await admin.start()
+    try:
+        described = await admin.describe_topics(list(topics))
+    finally:
+        await admin.close()
+    found = {topic["topic"]: topic for topic in described}
+    for topic in topics:
+        if topic not in found or found[topic]["error_code"]:
+            raise ReplayError(f"topic {topic} is missing on {settings.bootstrap_servers}")
+    return [
+        TopicPartition(topic, number) for topic in topics for number in range(len(found[topic]["partitions"]))
+    ]
+
+
+async def partition_count(settings: Settings, topic: str) -> int:
+    """Ask the broker how many partitions a topic has. Raises ReplayError when it is missing."""
+    return len(await partitions_of(settings, topic))
+
+
+async def high_watermarks(bootstrap_servers: str, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    """Give the offset behind the last record of each partition, committed or not."""
+    reader = AIOKafkaConsumer(bootstrap_servers=bootstrap_servers, enable_auto_commit=False)
+    await reader.start()
+    try:
+        return dict(await reader.end_offsets(list(tps)))
+    finally:
+        await reader.stop()
+
+
+async def read_bounds(
+    settings: Settings, partitions: Sequence[int], start: Position | None = None, end: Position | None = None
+) -> list[Bounds]:
+    """Ask the broker for the bounds of partitions of the input, and for the offsets of places in them."""
+    async with reading(settings.bootstrap_servers) as reader:
+        found = []
+        for partition in partitions:
+            tp = TopicPartition(settings.input_topic, partition)
+            first = (await reader.beginning_offsets([tp]))[tp]
+            last = max(first, await end_offset(reader, tp))
+            places = [await _offset_of(reader, tp, position, last) for position in (start, end)]
+            found.append(Bounds(partition, first, last, *places))
+        return found
+
+
+async def records_between(
+    bootstrap_servers: str, tp: TopicPartition, start: int, end: int
+) -> AsyncIterator[list[ConsumerRecord]]:
+    """Yield the committed records of a partition from `start` up to, not with, `end`; the reader is its own.
+
+    Raises LostError when the broker deletes records that were still to be read.
+    """
+    if start >= end:
+        return
+    async with _exact_reader(bootstrap_servers) as reader:
+        try:
+            async for records in read_up_to(reader, tp, start, end):
+                yield records
+        except OffsetOutOfRangeError as error:
+            raise LostError(
+                f"{tp.topic} partition {tp.partition}: records were deleted while they were still to be read "
+                f"(retention); nothing of this replay can be used"
+            ) from error
+
+
+class PartitionReplay:
+    """The fold of one stretch of the input; `run` it to its end, or first to somewhere on the way."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        rules: Rules,
+        stretch: Stretch,
+        taker: Taker,
+        *,
+        rows: Rows | None = None,
+        keep_rows: bool = False,
+        advance: Advance = lambda _: None,
+    ) -> None:
+        self._settings = settings
+        self._rules = rules
+        self._stretch = stretch
+        self._taker = taker
+        self._loaded = rows
+        self._keep_rows = keep_rows
+        self._advance = advance
+        self._tp = TopicPartition(settings.input_topic, stretch.partition)
+        self._emit_from = stretch.emit_from
+        self._next = stretch.start
+        self._reported = stretch.start
+        self.fold = self._new_fold(None)
+
+    async def run(self, end: int | None = None) -> None:
+        """Fold up to an offset, or up to the end of the stretch."""
+        end = self._stretch.end if end is None else end
+        while self._next < end:
+            try:
+                async for records in records_between(
+                    self._settings.bootstrap_servers, self._tp, self._next, end
+                ):
+                    await self._apply(records)
+                self._next = end
+            except CorrectionsFound as found:
+                await self._begin_again(found.offset)
+
+    async def _apply(self, records: list[ConsumerRecord]) -> None:
+        for start in range(0, len(records), _RECORDS_BETWEEN_PAUSES):
+            piece = records[start : start + _RECORDS_BETWEEN_PAUSES]
+            self.fold.apply(
+                ((record.offset, record) for record in piece), decode, self._taker, self._emit_from
+            )
+            await asyncio.sleep(0)
+        self._next = records[-1].offset + 1
+        if self._next > self._reported:
+            self._advance(self._next - self._reported)
+            self._reported = self._next
+
+    async def _begin_again(self, marker: int) -> None:
+        """Fold from the start again with a plan; what was put out so far stays as it is."""
+        if self._loaded is not None:
+            raise ReplayError(
+                f"partition {self._tp.partition}: corrections were applied at offset {marker}, behind the "
+                f"snapshot's; a replay over them begins at the beginning of the log, or from a snapshot "
+                f"taken later"
+            )
+        plan = await read_plan(self._settings, self._tp, self._stretch.start, self._stretch.end)
+        self._emit_from = max(self._emit_from, marker)
+        self._next = self._stretch.start
+        self.fold = self._new_fold(plan)
+
+    def _new_fold(self, plan: CorrectionPlan | None) -> PartitionFold:
+        fold = PartitionFold(self._rules, self._settings.app_id, plan, keep_rows=self._keep_rows)
+        if self._loaded is not None:
+            fold.load(self._loaded.rows, self._loaded.counts)
+        return fold
+
+
+async def read_plan(settings: Settings, tp: TopicPartition, start: int, end: int) -> CorrectionPlan:
+    """Look through a stretch for corrections; only records that may be one are decoded."""
+    plan = CorrectionPlan(settings.app_id)
+    async for records in records_between(settings.bootstrap_servers, tp, start, end):
+        for record in records:
+            if _may_correct(record):
+                try:
+                    plan.note(decode(record), record.offset)
+                except Rejected:
+                    continue
+    return plan
+
+
+def decode(record: ConsumerRecord) -> Event:
+    """Decode a record of the input. Raises Rejected."""
+    return decode_record(record.value, record.key, record.headers, record.timestamp)
+
+
+def _may_correct(record: ConsumerRecord) -> bool:
+    if record.value is not None and _VERSION_FIELD in record.value:
+        return True
+    return any(
+        name == "ce_type" and (content or b"").startswith(_CORRECTING_TYPES)
+        for name, content in record.headers
+    )
+
+
+@asynccontextmanager
+async def _exact_reader(bootstrap_servers: str) -> AsyncIterator[AIOKafkaConsumer]:
+    """Give a reader that does not jump to the beginning when the records it wants are gone."""
+    reader = new_reader(bootstrap_servers, auto_offset_reset="none")
+    await reader.start()
+    try:
+        yield reader
+    finally:
+        await reader.stop()
+
+
+async def _offset_of(reader: Any, tp: TopicPartition, position: Position | None, last: int) -> int | None:
+    if position is None:
+        return None
+    if position.offset is not None:
+        return position.offset
+    found = (await reader.offsets_for_times({tp: position.epoch_ms}))[tp]
+    return last if found is None else int(found.offset)

@@ -1,0 +1,143 @@
+"""Comparing records that should have been published with those that were, one after the other.
+
+Expected records are kept as 64-bit hashes, 32 bytes a record, whatever their size: ten million fit in 320 MB.
+Pure: standard library only.
+"""
+
+from array import array
+from bisect import bisect_left
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Kind(StrEnum):
+    """How what was found can differ from what was expected."""
+
+    MISSING = "missing"
+    DIFFERENT = "different"
+    DOUBLE = "double"
+    DISORDER = "out of order"
+    UNEXPECTED = "unexpected"
+    ROW = "row"
+    ACCOUNT = "account"
+
+
+class Marks(NamedTuple):
+    """What tells a record: its identity and its content as hashes, its timestamp (-1: not the producer's)."""
+
+    identity: int
+    content: int
+    timestamp: int
+
+
+class Finding(NamedTuple):
+    """Something wrong with a record found; `place` is that of the record expected, -1 when there is none."""
+
+    kind: Kind
+    place: int
+
+
+class Matching:
+    """The records of one input partition in one published partition: `expect` all, then `find` in order.
+
+    `from_start` says that nothing was published before the first expected one; else what is found before it
+    is passed over. `whole` says that nothing published was deleted; else what is missing before the first one
+    found is passed over.
+    """
+
+    def __init__(self, *, from_start: bool = True, whole: bool = True) -> None:
+        self.passed_over = 0
+        self._from_start = from_start
+        self._whole = whole
+        self._begun = False
+        self._identities = array("q")
+        self._contents = array("q")
+        self._timestamps = array("q")
+        self._offsets = array("q")
+        self._next = 0
+        self._missing: set[int] = set()
+        self._by_content: dict[int, list[int]] = {}
+        self._by_identity: dict[int, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+    def expect(self, marks: Marks, offset: int) -> None:
+        """Expect one more record, that of the input at `offset`."""
+        self._identities.append(marks.identity)
+        self._contents.append(marks.content)
+        self._timestamps.append(marks.timestamp)
+        self._offsets.append(offset)
+
+    def offset(self, place: int) -> int:
+        """Give the input offset of an expected record."""
+        return self._offsets[place]
+
+    def content(self, place: int) -> int:
+        """Give the hash of an expected record's content."""
+        return self._contents[place]
+
+    def is_next(self, marks: Marks) -> bool:
+        """Say whether this record is the one expected next."""
+        place = self._next
+        return place < len(self._contents) and self._contents[place] == marks.content
+
+    def find(self, marks: Marks) -> Finding | None:
+        """Take the next record found, and say what is wrong with it."""
+        place = self._next
+        if place < len(self._contents) and self._contents[place] == marks.content:
+            self._next += 1
+            self._begun = True
+            return self._check_timestamp(place, marks)
+        return self._find_elsewhere(marks)
+
+    def missing(self, due: int) -> list[int]:
+        """Give what was expected of input offsets below `due` and not found, when all is read."""
+        late = range(self._next, bisect_left(self._offsets, due))
+        if not self._whole and not self._begun:
+            # All that is left was published later: whatever these were is among what was deleted.
+            self.passed_over += len(late)
+            return []
+        return sorted(self._missing | set(late))
+
+    def _check_timestamp(self, place: int, marks: Marks) -> Finding | None:
+        if marks.timestamp in (-1, self._timestamps[place]):
+            return None
+        return Finding(Kind.DIFFERENT, place)
+
+    def _find_elsewhere(self, marks: Marks) -> Finding | None:
+        self._index()
+        places = self._by_content.get(marks.content)
+        same = places is not None
+        places = places or self._by_identity.get(marks.identity, [])
+        if not places:
+            if not self._begun and not self._from_start:
+                self.passed_over += 1
+                return None
+            return Finding(Kind.UNEXPECTED, -1)
+        ahead = next((place for place in places if place >= self._next), None)
+        if ahead is not None:
+            self._jump(ahead)
+            return self._check_timestamp(ahead, marks) if same else Finding(Kind.DIFFERENT, ahead)
+        late = next((place for place in places if place in self._missing), None)
+        if late is None:
+            return Finding(Kind.DOUBLE, places[-1])
+        self._missing.discard(late)
+        return Finding(Kind.DISORDER, late)
+
+    def _jump(self, place: int) -> None:
+        between = range(self._next, place)
+        if self._begun or self._whole:
+            self._missing.update(between)
+        else:
+            self.passed_over += len(between)
+        self._next = place + 1
+        self._begun = True
+
+    def _index(self) -> None:
+        """Look up places by hash: only from the first difference on."""
+        if self._by_content:
+            return
+        for place, (identity, content) in enumerate(zip(self._identities, self._contents, strict=True)):
+            self._by_content.setdefault(content, []).append(place)
+            self._by_identity.setdefault(identity, []).append(place)

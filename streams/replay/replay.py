@@ -1,0 +1,168 @@
+"""Replay of the input topic: every partition folded at full speed, by one process or several.
+
+Partitions come out one after the other, whatever the number of processes, so that equal logs make equal
+files.
+"""
+
+import asyncio
+import multiprocessing
+import tempfile
+import zoneinfo
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import orjson
+
+from streams.replay.folding import NoTaker, Rules
+from streams.replay.log import PartitionReplay
+from streams.replay.outlet import TABLES, Outlet, ReplayFiles, describe_record
+from streams.replay.snapshot import read_partition
+from streams.replay.stretches import Stretch
+from streams.runtime.settings import Settings
+
+# How often the bar moves while other processes do the work.
+_LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be replayed: which deployment's log by which rules, from which snapshot if from one."""
+
+    settings: Settings
+    rules: Rules
+    snapshot: str | None = None
+
+
+def replay_topic(
+    job: Job,
+    stretches: Sequence[Stretch],
+    files: ReplayFiles,
+    processes: int,
+    advance: Callable[[int], None],
+) -> Counter[str]:
+    """Fold the stretches, write the files, and give the account of the records read."""
+    with Outlet(files.by_content(), describe_record) as outlet:
+        if processes == 1 or len(stretches) == 1:
+            return _replay_here(job, stretches, outlet, files, advance)
+        with _parts_beside(files) as folder:
+            return _replay_in_processes(job, stretches, outlet, files, _Pool(processes, folder, advance))
+
+
+def replay_stretch(
+    job: Job, stretch: Stretch, outlet: Outlet, files: ReplayFiles, advance: Callable[[int], None]
+) -> dict[str, int]:
+    """Fold one stretch into an outlet, and give the account of its records."""
+    keep_rows = files.tables is not None
+    wants_events = any(content != TABLES for content in files.by_content())
+    replay = PartitionReplay(
+        job.settings,
+        job.rules,
+        stretch,
+        outlet if wants_events else NoTaker(),
+        rows=None if job.snapshot is None else read_partition(job.snapshot, stretch.partition),
+        keep_rows=keep_rows,
+        advance=advance,
+    )
+    before = dict(replay.fold.counts)
+    asyncio.run(replay.run())
+    outlet.write_rows(replay.fold.rows())
+    return {name: count - before[name] for name, count in replay.fold.counts.items()}
+
+
+def _replay_here(
+    job: Job,
+    stretches: Sequence[Stretch],
+    outlet: Outlet,
+    files: ReplayFiles,
+    advance: Callable[[int], None],
+) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for stretch in stretches:
+        counts.update(replay_stretch(job, stretch, outlet, files, advance))
+    return counts
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """How many processes there are, where their parts go, and who is told how far they are."""
+
+    processes: int
+    folder: Path
+    advance: Callable[[int], None]
+
+
+def _replay_in_processes(
+    job: Job, stretches: Sequence[Stretch], outlet: Outlet, files: ReplayFiles, pool: _Pool
+) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    # Not fork: a copy of a process with an event loop and threads is asking for trouble.
+    spawn = multiprocessing.get_context("spawn")
+    steps = spawn.Queue()
+    with ProcessPoolExecutor(pool.processes, spawn, initializer=_start_child, initargs=(steps,)) as executor:
+        futures = [
+            executor.submit(_replay_part, job, stretch, _part_files(pool.folder, stretch, files))
+            for stretch in stretches
+        ]
+        try:
+            for stretch, future in zip(stretches, futures, strict=True):
+                counts.update(_await(future, steps, pool.advance))
+                _take_over(_part_files(pool.folder, stretch, files), outlet)
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+    return counts
+
+
+_steps: Any = None
+
+
+def _start_child(steps: Any) -> None:
+    global _steps  # noqa: PLW0603 - a queue reaches a process of a pool only at its start
+    _steps = steps
+    # As in the process that started this one: the zones of the tzdata package.
+    zoneinfo.reset_tzpath(to=())
+
+
+def _replay_part(job: Job, stretch: Stretch, files: ReplayFiles) -> dict[str, int]:
+    with Outlet(files.by_content(), describe_record) as outlet:
+        return replay_stretch(job, stretch, outlet, files, _steps.put)
+
+
+def _await(future: "Future[dict[str, int]]", steps: Any, advance: Callable[[int], None]) -> Mapping[str, int]:
+    while True:
+        done = future.done()
+        try:
+            while True:
+                advance(steps.get(timeout=0 if done else _LOOK_SECONDS))
+        except Empty:
+            if done:
+                return future.result()
+
+
+def _part_files(folder: Path, stretch: Stretch, files: ReplayFiles) -> ReplayFiles:
+    wanted = {name: path for name, path in vars(files).items() if path is not None}
+    return ReplayFiles(**{name: str(folder / f"{stretch.partition}-{name}.jsonl") for name in wanted})
+
+
+def _take_over(parts: ReplayFiles, outlet: Outlet) -> None:
+    for content, path in parts.by_content().items():
+        part = Path(path)
+        with part.open("rb") as lines:
+            for line in lines:
+                outlet.write(content, orjson.loads(line))
+        part.unlink()
+
+
+@contextmanager
+def _parts_beside(files: ReplayFiles) -> Iterator[Path]:
+    """Give a folder for parts on the disk of the files, which has room for them."""
+    named = [path for path in files.by_content().values() if path != "-"]
+    where = Path(named[0]).absolute().parent if named else None
+    with tempfile.TemporaryDirectory(prefix=".ladderlog-replay-", dir=where) as folder:
+        yield Path(folder)
