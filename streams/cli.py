@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import sys
+import time
 import zoneinfo
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +43,7 @@ from streams.weeks import is_week, week_of
 # A quarter of an hour of a busy site; enough to see every ladder move.
 _SIMULATED_GAMES = 20_000
 _SIMULATED_PLAYERS = 500
+_ORPHAN_PATIENCE = 10.0
 _SIMULATION_START = "2026-11-02T00:00:00+00:00"
 
 
@@ -333,6 +335,9 @@ def _terminate_when_stdin_ends() -> None:
     while sys.stdin.buffer.read(1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
+    # The broker may have gone with that process; an orderly stop would wait for it.
+    time.sleep(_ORPHAN_PATIENCE)
+    os._exit(1)
 
 
 def _rules_of(rules: dict[str, LadderRules], ladder: str, path: Path) -> LadderRules:

@@ -323,15 +323,27 @@ def test_ten_thousand_logs_settle_to_the_clean_history(log: list[Event]) -> None
 
 @given(logs())
 def test_a_clean_log_gives_the_same_as_its_corrections(log: list[Event]) -> None:
-    restored = any(isinstance(event, GameVoided) for event in log) and any(
-        isinstance(event, Game) and event.version > 1 for event in log
-    )
-    if restored:
-        log = [event for event in log if not isinstance(event, GameVoided)]
+    log = _without_second_thoughts(log)
     fold, _ = corrected([*log, marker(len(log))])
     right = folded([event for event in clean(log) if not isinstance(event, GameVoided | CorrectionsApplied)])
 
     assert figures(fold.live) == figures(right)
+
+
+def _without_second_thoughts(log: list[Event]) -> list[Event]:
+    """Leave out what `clean` does not know: games restored after a void, duplicates of forgotten games."""
+    corrected_too = any(isinstance(event, Game) and event.version > 1 for event in log)
+    kept: list[Event] = []
+    seen: set[tuple[str, int]] = set()
+    for event in log:
+        if isinstance(event, GameVoided) and corrected_too:
+            continue
+        if isinstance(event, Game):
+            if (event.game_id, event.version) in seen:
+                continue
+            seen.add((event.game_id, event.version))
+        kept.append(event)
+    return kept
 
 
 @given(logs())

@@ -88,10 +88,10 @@ def test_however_it_ends_nothing_is_left_behind(tmp_path: Path, number: signal.S
             break
 
     process.send_signal(number)
-    process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=60)
     deadline = time.monotonic() + 30
     while running(marker) and time.monotonic() < deadline:
         time.sleep(0.2)
 
     assert running(marker) == []
-    assert process.returncode == (0 if number == signal.SIGINT else -signal.SIGKILL)
+    assert process.returncode == (0 if number == signal.SIGINT else -signal.SIGKILL), errors

@@ -73,6 +73,8 @@ def show(
                 _report(settings, rules, status, produced, time.monotonic() - started, echo)
                 if not once:
                     _go_on(settings, rules, worker, season if games is None else None, echo)
+    except KeyboardInterrupt:
+        echo("\nStopped.")
     finally:
         signal.signal(signal.SIGTERM, previous)
 
