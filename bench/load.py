@@ -18,8 +18,9 @@ from table import Table, verdict
 from streams.events import decode
 from streams.files import read_ladders
 from streams.ladders import Ladders
+from streams.outcomes import OutcomeCounts
 from streams.runtime.batches import Batches
-from streams.runtime.partition import WATERMARK, Counts
+from streams.runtime.partition import WATERMARK
 from streams.runtime.settings import Settings
 
 TARGET_PLAYERS = 1_000_000
@@ -88,7 +89,7 @@ async def _write(settings: Settings, ladders: Path, players: int, *, games_too: 
     now = int(time.time() * 1000)
     changelog = (settings.changelog_topic, 0)
     # The rows are those of offset 0, which is where a group without a committed offset is.
-    watermark = orjson.dumps({"offset": 0, "counts": Counts().shown()})
+    watermark = orjson.dumps({"offset": 0, "counts": OutcomeCounts().shown()})
     try:
         for rows in _rows(ladders, players, games_too=games_too):
             batches = Batches(producer)

@@ -22,6 +22,7 @@ COMPETITION_CLOSED = "competition-closed"
 RATED = "rated"
 IGNORED = "ignored"
 NOTED = "noted"
+REJECTED = "rejected"
 
 REASONS = {
     "duplicate": "the same game_id with the same content was applied before",

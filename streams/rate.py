@@ -10,23 +10,13 @@ import orjson
 from streams.events import GAME_REJECTED, decode_line
 from streams.files import batched
 from streams.ladder_file import LadderRules
-from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Ladders, Output
+from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, REJECTED, Ladders, Output
 from streams.model import Rejected
+from streams.outcomes import OutcomeCounts
 from streams.tally import Tally
 
 _LINES_AT_ONCE = 1_000
 _LINES_BETWEEN_DRAINS = 100_000
-
-
-@dataclass
-class RateReport:
-    """What became of the lines read: `read` is the sum of the others."""
-
-    read: int = 0
-    rated: int = 0
-    ignored: int = 0
-    rejected: int = 0
-    noted: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,23 +44,25 @@ def rate_lines(
     files: RateFiles,
     progress: Any,
     tally: Tally | None = None,
-) -> RateReport:
+) -> OutcomeCounts:
     """Fold the events of JSON lines and write what they put out; blank lines are passed over.
 
     A line that is no valid event is written as rejected, with its number and text, and the others go on. A
     `tally` is given every event and what the fold made of it.
     """
     fold = Ladders(rules)
-    report = RateReport()
+    report = OutcomeCounts()
     targets = files.by_topic()
+    lines_before = 0
     for batch in batched(lines, _LINES_AT_ONCE):
-        written = _fold_lines(fold, batch, report, tally)
+        written = _fold_lines(fold, batch, lines_before, report, tally)
+        lines_before += len(batch)
         for topic, texts in written.items():
             target = targets[topic]
             if target is not None and texts:
                 target.write(b"\n".join(texts))
                 target.write(b"\n")
-        if report.read % _LINES_BETWEEN_DRAINS < _LINES_AT_ONCE:
+        if lines_before % _LINES_BETWEEN_DRAINS < _LINES_AT_ONCE:
             # Nobody keeps the rows here; a fold remembers which have changed until it is asked.
             deque(fold.changed_rows(), maxlen=0)
         progress.update(len(batch))
@@ -78,24 +70,23 @@ def rate_lines(
 
 
 def _fold_lines(
-    fold: Ladders, lines: list[bytes], report: RateReport, tally: Tally | None
+    fold: Ladders, lines: list[bytes], lines_before: int, report: OutcomeCounts, tally: Tally | None
 ) -> dict[str, list[bytes]]:
     written: dict[str, list[bytes]] = {
         topic: [] for topic in (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
     }
-    for line in lines:
+    for number, line in enumerate(lines, start=lines_before + 1):
         if line.isspace():
             continue
-        report.read += 1
         out: list[Output] = []
         try:
             event = decode_line(line)
             outcome = fold.apply(event, out)
         except Rejected as rejected:
-            report.rejected += 1
-            written[GAME_REJECTED].append(_rejection(report.read, rejected, line))
+            report.count(REJECTED)
+            written[GAME_REJECTED].append(_rejection(number, rejected, line))
             continue
-        setattr(report, outcome, getattr(report, outcome) + 1)
+        report.count(outcome)
         if tally is not None:
             tally.add(event, out)
         for topic, _, body in out:

@@ -21,6 +21,8 @@ PURE = sorted(
                 "rankings",
                 "preview",
                 "tally",
+                "outcomes",
+                "corrections",
             )
         ),
         PACKAGE / "simulate.py",

@@ -20,7 +20,8 @@ import orjson
 import pytest
 
 from streams.ladder_file import LadderRules, parse_ladders
-from streams.rate import RateFiles, RateReport, rate_lines
+from streams.outcomes import OutcomeCounts
+from streams.rate import RateFiles, rate_lines
 from streams.ratings import SYSTEMS
 from streams.tally import Tally
 
@@ -41,7 +42,7 @@ Body = Mapping[str, Any]
 class Rated(NamedTuple):
     """What became of a file."""
 
-    report: RateReport
+    report: OutcomeCounts
     changed: Sequence[Body]
     ignored: Sequence[Body]
     tally: Tally

@@ -11,7 +11,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -26,8 +25,9 @@ from streams.events import (
     encode_event,
     encode_output,
 )
-from streams.ladders import RATING_CHANGED, Ladders, Output
+from streams.ladders import RATING_CHANGED, REJECTED, Ladders, Output
 from streams.model import Game, Rejected, WeekEnded
+from streams.outcomes import OutcomeCounts
 from streams.runtime.batches import Batches, partition_of
 from streams.runtime.reader import end_offset, first_offset, high_watermark, new_reader, read_up_to
 from streams.runtime.rejections import rejected_record
@@ -61,21 +61,6 @@ class RefusedError(Exception):
     """The partition's state is not what its committed offset says, or not of these rules: do not run."""
 
 
-@dataclass
-class Counts:
-    """What became of the records read: `read` is always the sum of the others."""
-
-    read: int = 0
-    rated: int = 0
-    ignored: int = 0
-    rejected: int = 0
-    noted: int = 0
-
-    def shown(self) -> dict[str, int]:
-        """Give the counts as JSON."""
-        return dict(vars(self))
-
-
 class Partition:
     """The owner of one input partition: `open` it, `apply` batches in order, `close` it.
 
@@ -90,7 +75,7 @@ class Partition:
         self.next_offset = 0
         self.is_open = False
         self.games = 0
-        self.counts = Counts()
+        self.counts = OutcomeCounts()
         self._new_fold = new_fold
         self._fold = new_fold()
         self._changelog = TopicPartition(settings.changelog_topic, partition)
@@ -216,17 +201,15 @@ class Partition:
         return self._reader
 
     def _apply_record(self, record: ConsumerRecord, batches: Batches) -> None:
-        counts = self.counts
-        counts.read += 1
         out: list[Output] = []
         try:
             event = decode_record(record.value, record.key, record.headers, record.timestamp)
             outcome = self._fold.apply(event, out)
         except Rejected as rejected:
-            counts.rejected += 1
+            self.counts.count(REJECTED)
             self._reject(record, rejected, batches)
             return
-        setattr(counts, outcome, getattr(counts, outcome) + 1)
+        self.counts.count(outcome)
         if isinstance(event, Game):
             self._last_game_ended = event.ended_epoch
         elif isinstance(event, WeekEnded):
@@ -323,7 +306,7 @@ class Partition:
                 f"another --app-id."
             )
         self.next_offset = state
-        self.counts = Counts(**watermark["counts"]) if watermark is not None else Counts()
+        self.counts = OutcomeCounts(**watermark["counts"]) if watermark is not None else OutcomeCounts()
 
     def _started_producer(self) -> AIOKafkaProducer:
         if self._producer is None:

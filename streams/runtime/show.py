@@ -17,9 +17,9 @@ from typing import Any
 from streams.files import open_lines, progress
 from streams.ladder_file import LadderRules
 from streams.ladders import Ladders
+from streams.outcomes import OutcomeCounts
 from streams.rankings import ranking_text
 from streams.runtime.broker import provided
-from streams.runtime.partition import Counts
 from streams.runtime.produce import ProduceReport, Sender, produce_events, produce_lines
 from streams.runtime.settings import Settings
 from streams.runtime.standings import read_closed, week_text
@@ -179,7 +179,9 @@ def _report(
     for ladder, ladder_rules in rules.items():
         for system in ladder_rules.systems:
             echo(ranking_text(fold, ladder, system, TOP))
-    totals = {name: sum(partition.counts.get(name, 0) for partition in status) for name in Counts().shown()}
+    totals = {
+        name: sum(partition.counts.get(name, 0) for partition in status) for name in OutcomeCounts().shown()
+    }
     counts = ", ".join(f"{count} {name}" for name, count in totals.items())
     _report_weeks(settings, echo)
     echo(f"\n{produced.taken} events in {seconds:.1f} s, {produced.taken / seconds:.0f} games per second.")

@@ -12,9 +12,10 @@ import faust
 from faust.types import TP
 
 from streams.ladders import Ladders
+from streams.outcomes import OutcomeCounts
 from streams.runtime.clock import clock_of_environment
 from streams.runtime.owner import EXIT_FAILED, Owner, leave_at_once
-from streams.runtime.partition import Counts, Partition
+from streams.runtime.partition import Partition
 from streams.runtime.quiet import quieten
 from streams.runtime.reader import reading
 from streams.runtime.settings import Settings
@@ -146,7 +147,7 @@ async def _report(app: faust.App, owner: Owner) -> None:
 def _counted(partitions: list[Partition]) -> str:
     shown = [partition.counts.shown() for partition in partitions]
     return f"{len(partitions)} partitions: " + ", ".join(
-        f"{sum(counts[name] for counts in shown)} {name}" for name in Counts().shown()
+        f"{sum(counts[name] for counts in shown)} {name}" for name in OutcomeCounts().shown()
     )
 
 

@@ -1,0 +1,26 @@
+"""The account of records: what became of those read.
+
+Pure: standard library only.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class OutcomeCounts:
+    """How many records were read and had each outcome: `read` is always the sum of the others."""
+
+    read: int = 0
+    rated: int = 0
+    ignored: int = 0
+    rejected: int = 0
+    noted: int = 0
+
+    def count(self, outcome: str) -> None:
+        """Count one record more with that outcome, which is one of the fields."""
+        self.read += 1
+        setattr(self, outcome, getattr(self, outcome) + 1)
+
+    def shown(self) -> dict[str, int]:
+        """Give the counts as JSON."""
+        return dict(vars(self))
