@@ -142,6 +142,8 @@ class Bga(Pool):
 
     name = "bga"
     parameters_type = Parameters
+    min_players = MIN_PLAYERS
+    max_players = MAX_PLAYERS
     parameters: Parameters
 
     def changes(
@@ -152,10 +154,6 @@ class Bga(Pool):
         games: Sequence[int],
     ) -> Sequence[float | None] | str:
         """Give each player's change, None for those the quit policy leaves out, or why the game is."""
-        if game.teams:
-            return "teams"
-        if not MIN_PLAYERS <= len(ranks) <= MAX_PLAYERS:
-            return "player-count"
         quitter = first_quitter(game.players)
         if quitter is None:
             return self._elo(game, ranks, ratings, games)

@@ -63,18 +63,16 @@ class Fundox(Pool):
 
     name = "fundox"
     parameters_type = Parameters
+    min_players = MIN_PLAYERS
+    max_players = MAX_PLAYERS
     parameters: Parameters
 
     def changes(
         self,
-        game: Game,
+        game: Game,  # noqa: ARG002 - nor quitters
         ranks: Sequence[int],
         ratings: Sequence[float],
         games: Sequence[int],  # noqa: ARG002 - the price knows no newcomers
     ) -> Sequence[float | None] | str:
         """Give each player's change, or why the game does not count."""
-        if game.teams:
-            return "teams"
-        if not MIN_PLAYERS <= len(ranks) <= MAX_PLAYERS:
-            return "player-count"
         return changes(ranks, ratings, self.parameters)

@@ -114,21 +114,19 @@ class Points(Pool):
 
     name = "points"
     parameters_type = Parameters
+    min_players = MIN_PLAYERS
+    max_players = MAX_PLAYERS
     parameters: Parameters
 
     def changes(
         self,
         game: Game,
-        ranks: Sequence[int],
+        ranks: Sequence[int],  # noqa: ARG002 - only points decide
         ratings: Sequence[float],
         games: Sequence[int],
     ) -> Sequence[float | None] | str:
         """Give each player's change, or why the game does not count."""
-        if game.teams:
-            return "teams"
         players = game.players
-        if not MIN_PLAYERS <= len(ranks) <= MAX_PLAYERS:
-            return "player-count"
         points = [player.points for player in players if player.points is not None]
         if len(points) != len(players):
             return "no-points"

@@ -117,7 +117,13 @@ class System(ABC):
 
 
 class Pool(System):
-    """A system in which a player has one rating, moved by each game: subclasses give the arithmetic."""
+    """A system in which a player has one rating, moved by each game: subclasses give the arithmetic.
+
+    It rates individuals, from `min_players` to `max_players` of them.
+    """
+
+    min_players: ClassVar[int]
+    max_players: ClassVar[int]
 
     def __init__(self, parameters: Any, context: LadderContext) -> None:
         super().__init__(parameters, context)
@@ -139,6 +145,10 @@ class Pool(System):
 
     def rate(self, game: Game, ranks: Sequence[int]) -> Verdict:
         """Rate a game from the standings before it, and keep the standings after it."""
+        if game.teams:
+            return Verdict((), "teams")
+        if not self.min_players <= len(ranks) <= self.max_players:
+            return Verdict((), "player-count")
         known = self.players
         standings = []
         ratings = []
