@@ -32,7 +32,16 @@ def start(marker: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]"
     return subprocess.Popen(
         [sys.executable, "-m", "streams.cli", "run", *arguments],
         cwd=folder,
-        env={**environment, "PYTHONPATH": str(PROJECT), "TMPDIR": str(folder), "LADDERLOG_TEST": marker},
+        env={
+            **environment,
+            "PYTHONPATH": str(PROJECT),
+            "TMPDIR": str(folder),
+            "LADDERLOG_TEST": marker,
+            # Set for another deployment; everything here keeps to its own topics all the same.
+            "LADDERLOG_APP_ID": "elsewhere",
+            "LADDERLOG_TOPIC_PREFIX": "elsewhere.",
+            "LADDERLOG_OUTPUT_PREFIX": "elsewhere.out.",
+        },
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

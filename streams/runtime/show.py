@@ -94,7 +94,10 @@ def _worker(settings: Settings, ladder_file: Path) -> Iterator["subprocess.Popen
             "LADDERLOG_BOOTSTRAP_SERVERS": settings.bootstrap_servers,
             "LADDERLOG_LADDERS": str(ladder_file.resolve()),
         }
+        # Said in options, so that variables set for another deployment do not lead the worker there.
         command = [sys.executable, "-m", "streams.cli", "worker", "--until-stdin-ends"]
+        command += ["--app-id", settings.app_id, "--partitions", str(settings.partitions)]
+        command += ["--topic-prefix", settings.topic_prefix, "--output-prefix", settings.topic_prefix]
         process = subprocess.Popen(  # noqa: S603 - our own command
             command,
             env=environment,
