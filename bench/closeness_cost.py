@@ -14,7 +14,7 @@ from statistics import quantiles
 from time import perf_counter
 from zoneinfo import ZoneInfo
 
-from streams.model import Game, Player
+from streams.model import Game
 from streams.ratings.closeness import Closeness, Parameters
 from streams.ratings.system import LadderContext
 
@@ -22,7 +22,7 @@ PLAYERS = 200
 SHOWN = (1_000, 10_000, 100_000, 1_000_000)
 SLICE = 10
 SLICES = 100
-RANKS = [1, 2]
+PLACES = (1, 2)
 
 
 def games(count: int) -> Iterator[Game]:
@@ -32,21 +32,20 @@ def games(count: int) -> Iterator[Game]:
         winner, loser = random.sample(range(PLAYERS), 2)
         points = random.randrange(50_000, 100_000)
         behind = int(points * random.random() ** 4)
-        players = [
-            Player(f"player-{winner}", 1, points),
-            Player(f"player-{loser}", 2, points - behind),
-        ]
         yield Game(
             game_id=str(number),
             ladder="bench",
             game_type="duel",
             ended_at=ended.isoformat(),
-            ended=ended,
             ended_epoch=ended.timestamp(),
             rated=True,
-            players=players,
-            teams=False,
-            digest="",
+            players=(f"player-{winner}", f"player-{loser}"),
+            ranks=PLACES,
+            points=(points, points - behind),
+            teams=None,
+            abandoned=None,
+            left_epochs=None,
+            digest=0,
         )
 
 
@@ -63,7 +62,7 @@ def main(count: int) -> None:
             continue
         begun = perf_counter()
         for one in waiting:
-            system.rate(one, RANKS)
+            system.rate(one, PLACES)
         rated = perf_counter()
         rows = sum(1 for _ in system.changed_rows())
         slices.append((rated - begun) / SLICE * 1e6)

@@ -14,7 +14,7 @@ import faust
 
 from streams.events import decode_record, encode_output
 from streams.ladders import RATING_CHANGED, Output
-from streams.model import Game, ranks
+from streams.model import Game, places
 from streams.ratings.fundox import Parameters, changes
 
 _PARAMETERS = Parameters()
@@ -74,24 +74,24 @@ def _remember(remembered: Any, hours: dict[int, list[str]], game: Game) -> None:
 
 
 def _rated(players: Any, game: Game) -> list[Output]:
-    places = ranks(game) or []
-    rows = [players.get(player.player_id) or _newcomer() for player in game.players]
-    moved = changes(places, [row["fundox"][0] for row in rows], _PARAMETERS)
-    best = min(places)
-    shared = places.count(best) > 1
+    found = places(game) or []
+    rows = [players.get(player_id) or _newcomer() for player_id in game.players]
+    moved = changes(found, [row["fundox"][0] for row in rows], _PARAMETERS)
+    best = min(found)
+    shared = found.count(best) > 1
     published = []
-    for player, row, place, change in zip(game.players, rows, places, moved, strict=True):
+    for player_id, row, place, change in zip(game.players, rows, found, moved, strict=True):
         before, rated, sequence = row["fundox"]
         games, wins, losses, draws = row["statistics"]
         won, drawn = place == best and not shared, place == best and shared
         counted = [games + 1, wins + won, losses + (place != best), draws + drawn]
         after = before + change
-        players[player.player_id] = {"statistics": counted, "fundox": [after, rated + 1, sequence + 1]}
+        players[player_id] = {"statistics": counted, "fundox": [after, rated + 1, sequence + 1]}
         body = {
-            "change_id": f"{game.ladder}/fundox/{game.game_id}/{player.player_id}",
+            "change_id": f"{game.ladder}/fundox/{game.game_id}/{player_id}",
             "ladder": game.ladder,
             "system": "fundox",
-            "player_id": player.player_id,
+            "player_id": player_id,
             "game_id": game.game_id,
             "sequence": sequence + 1,
             "before": before,
@@ -99,7 +99,7 @@ def _rated(players: Any, game: Game) -> list[Output]:
             "ended_at": game.ended_at,
             "statistics": dict(zip(("games", "wins", "losses", "draws"), counted, strict=True)),
         }
-        published.append(Output(RATING_CHANGED, player.player_id, body))
+        published.append(Output(RATING_CHANGED, player_id, body))
     return published
 
 

@@ -7,6 +7,7 @@ whose figures differ, a rating-changed with the reason `correction` goes from th
 Pure: standard library only. Everything follows from the log, so that a rebuild, an audit and a replay agree.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ from streams.ladders import (
     Corrections,
     Ladders,
     Output,
+    Publication,
     RatingChanged,
+    outputs,
 )
 from streams.model import CorrectionsApplied, Event, Game, GameVoided, Rejected
 from streams.ratings.weekly import Weekly
@@ -147,14 +150,23 @@ class CorrectedLadders:
 
         Raises Rejected as `Ladders.apply` does.
         """
+        published: list[Publication] = []
+        outcome = self.fold(event, offset, published)
+        out += outputs(published)
+        return outcome
+
+    def fold(self, event: Event, offset: int, out: list[Publication]) -> str:
+        """Do what `apply` does, but leave what is published in short."""
         ladder = event.ladder
         if ladder not in self._shadows:
-            return self._live.apply(event, out)
+            return self._live.fold(event, out)
         if isinstance(event, CorrectionsApplied):
             ahead = self._ahead.get(ladder)
             if ahead and ahead[0].offset == offset:
                 del ahead[0]
-                self.settle(ladder, offset, out)
+                settled: list[Output] = []
+                self.settle(ladder, offset, settled)
+                out += settled
             return NOTED
         published: list[Output] = []
         live, *shadows = self._histories[ladder]
@@ -189,6 +201,14 @@ class CorrectedLadders:
         for key, row in self._live.changed_rows():
             self._know(key, row)
             yield key, row
+
+    def drop_changes(self) -> None:
+        """Forget which rows have changed: for who wants none."""
+        if self._shadows:
+            # What corrections take back is told by the rows that there were.
+            deque(self.changed_rows(), maxlen=0)
+        else:
+            self._live.drop_changes()
 
     def load(self, key: str, row: Any) -> None:
         """Take back one row. Only without markers: a corrected fold starts at the beginning of the log."""

@@ -4,13 +4,14 @@ Pure: standard library only, no clock, no I/O. Two folds of the same events hold
 out the same events, whatever batches they were given in.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
 from streams.ladder_file import LadderRules
-from streams.model import Event, Game, RatingImported, Rejected, WeekEnded, ranks
-from streams.ratings.system import Change, Standing, System, Verdict
+from streams.model import Event, Game, RatingImported, Rejected, WeekEnded
+from streams.model import places as places_of
+from streams.ratings.system import PAIR, Change, Standing, System
 from streams.ratings.weekly import CompetitionClosed, Weekly
 from streams.row_keys import join_key, quote_part, split_key
 
@@ -44,8 +45,11 @@ REASONS = {
 # Games by id as they should have been; None for a voided one.
 Corrections = Mapping[str, Game | None]
 
+# A player's rated games on a ladder: all, won, lost and drawn.
+Tally = tuple[int, int, int, int]
+
 _HOUR = 3600
-_new = tuple.__new__
+_NO_GAMES: Tally = (0, 0, 0, 0)
 
 
 class Reason(TypedDict, total=False):
@@ -104,6 +108,60 @@ class Output(NamedTuple):
     body: Mapping[str, Any]
 
 
+# What a rated game publishes, before it is written out as one rating-changed a player and system: ladder,
+# game_id, ended_at, the changes of each system that rated it, the players and their statistics after it, and
+# the amended standings of a closed week. A plain tuple for the same reason as Change.
+GameRated = tuple[
+    str,
+    str,
+    str,
+    Sequence[tuple[str, Sequence[Change]]],
+    Sequence[str],
+    Sequence[Tally],
+    Sequence[Mapping[str, Any]],
+]
+
+# A fold says what it publishes in short; `outputs` writes it out.
+Publication = Output | GameRated
+
+
+def outputs(publications: Iterable[Publication]) -> list[Output]:
+    """Write out what a fold publishes, in the order of publication."""
+    out: list[Output] = []
+    for publication in publications:
+        if isinstance(publication, Output):
+            out.append(publication)
+        else:
+            _write_out(publication, out)
+    return out
+
+
+def _write_out(rated: GameRated, out: list[Output]) -> None:
+    ladder, game_id, ended_at, changes, players, tallies, closings = rated
+    counts = {player_id: _counts(tally) for player_id, tally in zip(players, tallies, strict=True)}
+    quoted_ladder = quote_part(ladder)
+    quoted_game = quote_part(game_id)
+    for name, changed in changes:
+        start = f"{quoted_ladder}/{name}/{quoted_game}/"
+        for player_id, before, after, sequence, details in changed:
+            body: RatingChanged = {
+                "change_id": start + player_id,
+                "ladder": ladder,
+                "system": name,
+                "player_id": player_id,
+                "game_id": game_id,
+                "sequence": sequence,
+                "before": before,
+                "after": after,
+                "ended_at": ended_at,
+                "statistics": counts[player_id],
+            }
+            if details is not None:
+                body.update(details)  # type: ignore[typeddict-item]
+            out.append(Output(RATING_CHANGED, player_id, body))
+    out += [Output(COMPETITION_CLOSED, ladder, closing) for closing in closings]
+
+
 class Ladders:
     """The fold over all ladders of a partition.
 
@@ -121,10 +179,17 @@ class Ladders:
 
         Raises Rejected before anything has changed.
         """
+        published: list[Publication] = []
+        outcome = self.fold(event, published)
+        out += outputs(published)
+        return outcome
+
+    def fold(self, event: Event, out: list[Publication]) -> str:
+        """Do what `apply` does, but leave what is published in short."""
         ladder = self._ladders.get(event.ladder)
         if ladder is None:
             ladder = self._open(event.ladder)
-        if isinstance(event, Game):
+        if type(event) is Game:
             return ladder.apply_game(event, out)
         if isinstance(event, RatingImported):
             return ladder.apply_import(event, out)
@@ -144,6 +209,11 @@ class Ladders:
         for ladder in self._ladders.values():
             yield from ladder.changed_rows()
 
+    def drop_changes(self) -> None:
+        """Forget which rows have changed: for who wants none."""
+        for ladder in self._ladders.values():
+            ladder.drop_changes()
+
     def ratings(self, ladder: str, system: str) -> list[tuple[str, float, int]]:
         """Give (player, rating, games) of everyone rated in a ladder's system, in no particular order."""
         found = self.system(ladder, system)
@@ -157,7 +227,7 @@ class Ladders:
     def statistics(self, ladder: str, player_id: str) -> Counts:
         """Give a player's statistics on a ladder; zeros for a player without rated games."""
         found = self._ladders.get(ladder)
-        return _Statistics().shown() if found is None else found.statistics(player_id)
+        return _counts(_NO_GAMES if found is None else found.tallies.get(player_id, _NO_GAMES))
 
     def touch(self, ladder: str, player_id: str) -> None:
         """Count a player's row as changed, after a system's figures were set from outside."""
@@ -185,21 +255,6 @@ class Ladders:
         return opened
 
 
-class _Statistics:
-    """Rated games of a player on a ladder, in as little memory as Python allows."""
-
-    __slots__ = ("draws", "games", "losses", "wins")
-
-    def __init__(self, games: int = 0, wins: int = 0, losses: int = 0, draws: int = 0) -> None:
-        self.games = games
-        self.wins = wins
-        self.losses = losses
-        self.draws = draws
-
-    def shown(self) -> Counts:
-        return {"games": self.games, "wins": self.wins, "losses": self.losses, "draws": self.draws}
-
-
 class _RememberedGames:
     """Which games were seen in the last span of event time, and what they said.
 
@@ -210,52 +265,80 @@ class _RememberedGames:
 
     def __init__(self, span_hours: int) -> None:
         self._span = span_hours
-        self._rows: dict[str, tuple[str, int, int]] = {}
+        # As little as possible for each game: there may be a million.
+        self._digests: dict[str, int] = {}
+        self._versions: dict[str, int] = {}
         self._hours: dict[int, list[str]] = {}
         self._hour = -1
         self._next_hour = 0
-        self._changed: dict[str, None] = {}
+        # Those of the hour, for games to come.
+        self._seen: list[str] = []
+        self._changed: list[str] = []
+        self._changes: list[tuple[int, list[str]]] = []
+        self._forgotten: list[str] = []
 
-    def find(self, game_id: str) -> tuple[str, int, int] | None:
-        """Give digest, hour and version of a game; None when it is not remembered."""
-        return self._rows.get(game_id)
+    def find(self, game_id: str) -> int | None:
+        """Give the digest of a game; None when it is not remembered."""
+        return self._digests.get(game_id)
 
-    def correct(self, game: Game, hour: int) -> None:
+    def version(self, game_id: str) -> int:
+        """Give the version of a game that is remembered."""
+        return self._versions.get(game_id, 1)
+
+    def correct(self, game: Game) -> None:
         """Remember a game as its correction has it, as long as before."""
-        self._rows[game.game_id] = (game.digest, hour, game.version)
-        self._changed[game.game_id] = None
+        self._digests[game.game_id] = game.digest
+        self._versions[game.game_id] = game.version
+        hour = next(hour for hour, seen in self._hours.items() if game.game_id in seen)
+        self._changes.append((hour, [game.game_id]))
 
     def add(self, game: Game) -> None:
         if game.ended_epoch >= self._next_hour:
             self._advance(int(game.ended_epoch // _HOUR))
             self._forget(self._hour - self._span)
         game_id = game.game_id
-        self._rows[game_id] = (game.digest, self._hour, game.version)
-        self._hours[self._hour].append(game_id)
-        self._changed[game_id] = None
+        self._digests[game_id] = game.digest
+        self._seen.append(game_id)
+        self._changed.append(game_id)
 
     def load(self, game_id: str, row: Any) -> None:
         digest, hour, version = row
         if hour > self._hour:
             self._advance(hour)
-        self._rows[game_id] = (digest, hour, version)
+        self._digests[game_id] = int(digest, 16)
+        if version > 1:
+            self._versions[game_id] = version
         self._hours.setdefault(hour, []).append(game_id)
 
     def changed_rows(self) -> Iterator[tuple[str, Any | None]]:
-        for game_id in self._changed:
-            yield game_id, self._rows.get(game_id)
-        self._changed.clear()
+        rows: dict[str, Any | None] = dict.fromkeys(self._forgotten)
+        digests, versions = self._digests, self._versions
+        for hour, changed in self._changes:
+            for game_id in changed:
+                digest = digests.get(game_id)
+                row = None if digest is None else [f"{digest:016x}", hour, versions.get(game_id, 1)]
+                rows[game_id] = row
+        self.drop_changes()
+        yield from rows.items()
+
+    def drop_changes(self) -> None:
+        self._changed = []
+        self._changes = [(self._hour, self._changed)]
+        self._forgotten.clear()
 
     def _advance(self, hour: int) -> None:
         self._hour = hour
         self._next_hour = (hour + 1) * _HOUR
-        self._hours.setdefault(hour, [])
+        self._seen = self._hours.setdefault(hour, [])
+        self._changed = []
+        self._changes.append((hour, self._changed))
 
     def _forget(self, before: int) -> None:
         for hour in [hour for hour in self._hours if hour < before]:
             for game_id in self._hours.pop(hour):
-                del self._rows[game_id]
-                self._changed[game_id] = None
+                del self._digests[game_id]
+                self._versions.pop(game_id, None)
+                self._forgotten.append(game_id)
 
 
 class _Ladder:
@@ -268,63 +351,65 @@ class _Ladder:
         self.systems = {system.name: system for system in rules.new_systems()}
         weekly = self.systems.get(Weekly.name)
         self.weekly = weekly if isinstance(weekly, Weekly) else None
-        self._rated_by = [
-            (system.name, f"{quote_part(self.ladder)}/{system.name}/", system.rate)
-            for system in self.systems.values()
-        ]
+        self._rated_by = [(system.name, system.rate) for system in self.systems.values()]
         self._games = _RememberedGames(int(rules.remember.total_seconds()) // _HOUR)
-        self._statistics: dict[str, _Statistics] = {}
-        self._changed: dict[str, None] = {}
+        self.tallies: dict[str, Tally] = {}
+        # An id for every change, in order, most of them again and again: cheaper than to look each up.
+        self._changed: list[str] = []
 
-    def apply_game(self, game: Game, out: list[Output]) -> str:
+    def apply_game(self, game: Game, out: list[Publication]) -> str:
         known = self._games.find(game.game_id)
         if known is not None:
             return self._apply_known(game, known, out)
         if game.version > 1:
             # Of a game that is not remembered any more, or never came: only a rebuild knows.
             return NOTED
-        if self._corrections:
-            correction = self._corrections.get(game.game_id, game)
+        if game.game_id in self._corrections:
+            correction = self._corrections[game.game_id]
             if correction is None:
                 self._games.add(game)
                 return self._ignore(game.game_id, "voided", out)
             game = correction
+        return self._apply_new(game, out)
+
+    def _apply_new(self, game: Game, out: list[Publication]) -> str:
+        game_id = game.game_id
         self._games.add(game)
         if not game.rated:
-            return self._ignore(game.game_id, "unrated", out)
-        places = ranks(game)
+            return self._ignore(game_id, "unrated", out)
+        places = places_of(game)
         if places is None:
-            return self._ignore(game.game_id, "no-result", out)
-        return self._rate(game, places, out)
-
-    def _rate(self, game: Game, places: list[int], out: list[Output]) -> str:
-        verdicts = []
-        reasons: list[Reason] = []
-        rated = False
-        for name, path, rate in self._rated_by:
+            return self._ignore(game_id, "no-result", out)
+        changed = []
+        reasons: list[Reason] | None = None
+        closings: Sequence[Mapping[str, Any]] = ()
+        for name, rate in self._rated_by:
             verdict = rate(game, places)
-            if verdict.reason is not None:
-                reasons.append(_reason(name, verdict))
-            if verdict.changes:
-                rated = True
-                verdicts.append((name, path, verdict))
-        if rated:
-            self._publish(game, verdicts, self._count(game, places), out)
-        if reasons:
-            out.append(self._ignored(reasons, game_id=game.game_id))
-        return RATED if rated else IGNORED
+            changes, reason, players, closing = verdict
+            if changes:
+                changed.append((name, changes))
+            if reason is not None:
+                reasons = reasons or []
+                reasons.append(_reason(name, reason, players))
+            if closing is not None:
+                closings = [closing]
+        if changed:
+            tallies = self._count(game, places)
+            out.append((self.ladder, game_id, game.ended_at, changed, game.players, tallies, closings))
+        if reasons is not None:
+            out.append(self._ignored(reasons, game_id=game_id))
+        return RATED if changed else IGNORED
 
-    def _apply_known(self, game: Game, known: tuple[str, int, int], out: list[Output]) -> str:
-        digest, hour, version = known
-        if game.version > version:
+    def _apply_known(self, game: Game, digest: int, out: list[Publication]) -> str:
+        if game.version > self._games.version(game.game_id):
             # What was applied stays until a rebuild; this much is needed to tell its duplicates.
-            self._games.correct(game, hour)
+            self._games.correct(game)
             return NOTED
         if digest != game.digest:
             raise Rejected("conflict", f"game_id: {game.game_id!r} was seen before with other content")
         return self._ignore(game.game_id, "duplicate", out)
 
-    def apply_import(self, imported: RatingImported, out: list[Output]) -> str:
+    def apply_import(self, imported: RatingImported, out: list[Publication]) -> str:
         system = self.systems.get(imported.system)
         if system is None:
             raise Rejected(
@@ -336,24 +421,25 @@ class _Ladder:
             reasons: list[Reason] = [{"system": system.name, "reason": change}]
             out.append(self._ignored(reasons, player_id=player_id))
             return IGNORED
-        self._changed[player_id] = None
+        self._changed.append(player_id)
+        _, before, after, sequence, details = change
         body: RatingChanged = {
-            "change_id": join_key(self.ladder, system.name) + _import_path(change) + player_id,
+            "change_id": join_key(self.ladder, system.name) + _import_path(details) + player_id,
             "ladder": self.ladder,
             "system": system.name,
             "player_id": player_id,
-            "sequence": change.sequence,
-            "before": change.before,
-            "after": change.after,
-            "statistics": self.statistics(player_id),
+            "sequence": sequence,
+            "before": before,
+            "after": after,
+            "statistics": _counts(self.tallies.get(player_id, _NO_GAMES)),
             "reason": "import",
         }
-        if change.details is not None:
-            body.update(change.details)  # type: ignore[typeddict-item]
+        if details is not None:
+            body.update(details)  # type: ignore[typeddict-item]
         out.append(Output(RATING_CHANGED, player_id, body))
         return NOTED
 
-    def apply_week_ended(self, ended: WeekEnded, out: list[Output]) -> str:
+    def apply_week_ended(self, ended: WeekEnded, out: list[Publication]) -> str:
         closed: list[CompetitionClosed] | str = "no-competition"
         if self.weekly is not None:
             closed = self.weekly.close(ended.week, final=ended.final)
@@ -364,11 +450,8 @@ class _Ladder:
         out.extend(Output(COMPETITION_CLOSED, self.ladder, body) for body in closed)
         return NOTED
 
-    def statistics(self, player_id: str) -> Counts:
-        return self._statistics.get(player_id, _Statistics()).shown()
-
     def touch(self, player_id: str) -> None:
-        self._changed[player_id] = None
+        self._changed.append(player_id)
 
     def load(self, kind: str, key: str, row: Any) -> None:
         if kind == "player":
@@ -380,7 +463,7 @@ class _Ladder:
 
     def changed_rows(self) -> Iterator[tuple[str, Any | None]]:
         ladder = self.ladder
-        for player_id in self._changed:
+        for player_id in dict.fromkeys(self._changed):
             yield join_key("player", ladder, player_id), self._player_row(player_id)
         self._changed.clear()
         for game_id, row in self._games.changed_rows():
@@ -388,6 +471,12 @@ class _Ladder:
         for system in self.systems.values():
             for kind, key, own in system.changed_rows():
                 yield join_key(kind, ladder, key), own
+
+    def drop_changes(self) -> None:
+        self._changed.clear()
+        self._games.drop_changes()
+        for system in self.systems.values():
+            system.drop_changes()
 
     def _system_of(self, kind: str) -> System:
         for system in self.systems.values():
@@ -397,9 +486,9 @@ class _Ladder:
 
     def _player_row(self, player_id: str) -> dict[str, list[float]]:
         row: dict[str, list[float]] = {}
-        counts = self._statistics.get(player_id)
-        if counts is not None:
-            row["statistics"] = [counts.games, counts.wins, counts.losses, counts.draws]
+        tally = self.tallies.get(player_id)
+        if tally is not None:
+            row["statistics"] = list(tally)
         for name, system in self.systems.items():
             standing = system.players.get(player_id)
             if standing is not None:
@@ -409,68 +498,50 @@ class _Ladder:
     def _load_player(self, player_id: str, row: dict[str, list[Any]]) -> None:
         for name, figures in row.items():
             if name == "statistics":
-                self._statistics[player_id] = _Statistics(*figures)
+                games, wins, losses, draws = figures
+                self.tallies[player_id] = (games, wins, losses, draws)
             else:
                 self.systems[name].players[player_id] = Standing(*figures)
 
-    def _count(self, game: Game, places: list[int]) -> dict[str, Counts]:
+    def _count(self, game: Game, places: Sequence[int]) -> Sequence[Tally]:
+        tallies = self.tallies
+        changed = self._changed
+        if len(places) == PAIR and game.teams is None:
+            # What follows gives the same for two players, and takes twice as long.
+            one, two = game.players
+            games, wins, losses, draws = tallies.get(one, _NO_GAMES)
+            others, won, lost, drawn = tallies.get(two, _NO_GAMES)
+            place_one, place_two = places
+            if place_one < place_two:
+                first = (games + 1, wins + 1, losses, draws)
+                second = (others + 1, won, lost + 1, drawn)
+            elif place_one > place_two:
+                first = (games + 1, wins, losses + 1, draws)
+                second = (others + 1, won + 1, lost, drawn)
+            else:
+                first = (games + 1, wins, losses, draws + 1)
+                second = (others + 1, won, lost, drawn + 1)
+            tallies[one] = first
+            tallies[two] = second
+            changed += game.players
+            return first, second
         best = min(places)
         shared = _first_is_shared(game, places, best)
-        statistics = self._statistics
-        changed = self._changed
-        counted: dict[str, Counts] = {}
-        for player, place in zip(game.players, places, strict=True):
-            player_id = player.player_id
-            counts = statistics.get(player_id)
-            if counts is None:
-                counts = statistics[player_id] = _Statistics()
-            counts.games += 1
+        counted = []
+        for player_id, place in zip(game.players, places, strict=True):
+            games, wins, losses, draws = tallies.get(player_id, _NO_GAMES)
             if place != best:
-                counts.losses += 1
+                tally = (games + 1, wins, losses + 1, draws)
             elif shared:
-                counts.draws += 1
+                tally = (games + 1, wins, losses, draws + 1)
             else:
-                counts.wins += 1
-            changed[player_id] = None
-            counted[player_id] = counts.shown()
+                tally = (games + 1, wins + 1, losses, draws)
+            tallies[player_id] = tally
+            counted.append(tally)
+            changed.append(player_id)
         return counted
 
-    def _publish(
-        self,
-        game: Game,
-        verdicts: list[tuple[str, str, Verdict]],
-        counted: dict[str, Counts],
-        out: list[Output],
-    ) -> None:
-        ladder = self.ladder
-        game_id = game.game_id
-        ended_at = game.ended_at
-        quoted = quote_part(game_id) + "/"
-        closings: list[Output] = []
-        for name, path, verdict in verdicts:
-            start = path + quoted
-            for player_id, before, after, sequence, details in verdict.changes:
-                body: RatingChanged = {
-                    "change_id": start + player_id,
-                    "ladder": ladder,
-                    "system": name,
-                    "player_id": player_id,
-                    "game_id": game_id,
-                    "sequence": sequence,
-                    "before": before,
-                    "after": after,
-                    "ended_at": ended_at,
-                    "statistics": counted[player_id],
-                }
-                if details is not None:
-                    body.update(details)  # type: ignore[typeddict-item]
-                # A NamedTuple's own constructor takes three times as long.
-                out.append(_new(Output, (RATING_CHANGED, player_id, body)))
-            if verdict.closing is not None:
-                closings.append(Output(COMPETITION_CLOSED, ladder, verdict.closing))
-        out += closings
-
-    def _ignore(self, game_id: str, reason: str, out: list[Output]) -> str:
+    def _ignore(self, game_id: str, reason: str, out: list[Publication]) -> str:
         reasons: list[Reason] = [{"system": name, "reason": reason} for name in self.systems]
         out.append(self._ignored(reasons, game_id=game_id))
         return IGNORED
@@ -479,20 +550,26 @@ class _Ladder:
         return Output(GAME_IGNORED, self.ladder, {**what, "ladder": self.ladder, "reasons": reasons})
 
 
-def _reason(system: str, verdict: Verdict) -> Reason:
-    reason: Reason = {"system": system, "reason": verdict.reason or ""}
-    if verdict.players:
-        reason["players"] = list(verdict.players)
-    return reason
+def _reason(system: str, reason: str, players: Sequence[str]) -> Reason:
+    return (
+        {"system": system, "reason": reason, "players": list(players)}
+        if players
+        else {"system": system, "reason": reason}
+    )
 
 
-def _import_path(change: Change) -> str:
+def _counts(tally: Tally) -> Counts:
+    games, wins, losses, draws = tally
+    return {"games": games, "wins": wins, "losses": losses, "draws": draws}
+
+
+def _import_path(details: Mapping[str, Any] | None) -> str:
     """Tell imports of one player apart: one for the ladder, or one for each week."""
-    week = (change.details or {}).get("week")
+    week = (details or {}).get("week")
     return "/%import/" if week is None else f"/%import/{week}/"
 
 
-def _first_is_shared(game: Game, places: list[int], best: int) -> bool:
-    if not game.teams:
+def _first_is_shared(game: Game, places: Sequence[int], best: int) -> bool:
+    if game.teams is None:
         return places.count(best) > 1
-    return len({player.team for player, place in zip(game.players, places, strict=True) if place == best}) > 1
+    return len({team for team, place in zip(game.teams, places, strict=True) if place == best}) > 1

@@ -6,9 +6,7 @@ Plain data without behaviour, from the standard library alone. `streams.events` 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
-
-Left = Literal["abandoned", "disconnected"]
+from typing import NamedTuple
 
 _MAX_MESSAGE = 1_000
 
@@ -43,25 +41,19 @@ REJECTIONS = {
 }
 
 
-@dataclass(slots=True)
-class Player:
-    """A player's part in one game. `rank` 1 is best and equal ranks are ties; `points` need not be whole."""
-
-    player_id: str
-    rank: int | None = None
-    points: float | None = None
-    team: str | None = None
-    left: Left | None = None
-    left_at: datetime | None = None
-
-
-@dataclass(slots=True)
-class Game:
+class Game(NamedTuple):
     """A finished game.
 
-    `ended_at` is the text of the producer, passed on unchanged; `ended` is the same moment, with its offset,
-    and `ended_epoch` in seconds since 1970.
-    `teams` says that every player has a team (else it is a game of individuals).
+    `ended_at` is the text of the producer, passed on unchanged, and `ended_epoch` the same moment in seconds
+    since 1970. What is known of the players stands in columns, in the order of `players`; a column is None
+    when it says nothing:
+
+    - `ranks`: 1 is best, equal ranks are ties; None unless every player has one.
+    - `points`: need not be whole; None unless every player has some.
+    - `teams`: None unless every player has one, and so for a game of individuals.
+    - `abandoned`: who did; None when nobody did.
+    - `left_epochs`: when those who left did, in seconds since 1970; None when nobody says.
+
     A `version` above 1 corrects the game of that id, when a rebuild applies it.
     `digest` stands for the whole content: two events of one game with equal digests say the same.
     """
@@ -70,13 +62,21 @@ class Game:
     ladder: str
     game_type: str | None
     ended_at: str
-    ended: datetime
     ended_epoch: float
     rated: bool
-    players: Sequence[Player]
-    teams: bool
-    digest: str
+    players: Sequence[str]
+    ranks: Sequence[int] | None
+    points: Sequence[float] | None
+    teams: Sequence[str] | None
+    abandoned: Sequence[bool] | None
+    left_epochs: Sequence[float | None] | None
+    digest: int
     version: int = 1
+
+    @property
+    def ended(self) -> datetime:
+        """Give the exact moment of the end, with the offset that the producer wrote."""
+        return datetime.fromisoformat(self.ended_at)
 
 
 @dataclass(slots=True)
@@ -121,26 +121,23 @@ class CorrectionsApplied:
 Event = Game | RatingImported | WeekEnded | GameVoided | CorrectionsApplied
 
 
-def ranks(game: Game) -> list[int] | None:
-    """Give every player's rank, 1 the best, equal ranks for ties; None when the game has no result.
+def places(game: Game) -> Sequence[int] | None:
+    """Give every player's place, 1 the best, equal places for ties; None when the game has no result.
 
     Reported ranks are taken when every player has one; else they are derived from points, more is better
     (rules: "Without rank in every player it is derived from points", 0 points is a value). In a team game
-    everyone has the rank of the team's best member.
+    everyone has the place of the team's best member.
     """
-    players = game.players
-    found: list[int] = []
-    for player in players:
-        if player.rank is None:
-            points = [player.points for player in players if player.points is not None]
-            if len(points) != len(players):
-                return None
-            found = [1 + sum(other > own for other in points) for own in points]
-            break
-        found.append(player.rank)
-    if not game.teams:
+    found = game.ranks
+    if found is None:
+        points = game.points
+        if points is None:
+            return None
+        found = [1 + sum(other > own for other in points) for own in points]
+    teams = game.teams
+    if teams is None:
         return found
-    best: dict[str | None, int] = {}
-    for player, rank in zip(players, found, strict=True):
-        best[player.team] = min(rank, best.get(player.team, rank))
-    return [best[player.team] for player in players]
+    best: dict[str, int] = {}
+    for team, place in zip(teams, found, strict=True):
+        best[team] = min(place, best.get(team, place))
+    return [best[team] for team in teams]

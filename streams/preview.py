@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from streams.ladder_file import LadderRules
 from streams.ladders import GAME_IGNORED, RATING_CHANGED, REASONS, Ladders, Output
-from streams.model import Game, Player, RatingImported
+from streams.model import Game, RatingImported
 from streams.rankings import shown
 from streams.ratings.closeness import Closeness
 from streams.ratings.system import System
@@ -186,24 +186,27 @@ class _Played:
 
 def _game(table: Table, ranks: Sequence[int]) -> Game:
     teams = any(len(side) > 1 for side in table.sides)
-    # Who wins makes a point, who loses none.
-    players = [
-        Player(player_id, rank, 2.0 - rank, str(number) if teams else None)
+    seats = [
+        (player_id, rank, str(number))
         for number, (side, rank) in enumerate(zip(table.sides, ranks, strict=True))
         for player_id in side
     ]
-    ended = table.ended
+    players, reported, numbers = zip(*seats, strict=True)
     return Game(
         _GAME_ID,
         table.ladder,
         table.game_type,
-        ended.isoformat(),
-        ended,
-        ended.timestamp(),
+        table.ended.isoformat(),
+        table.ended.timestamp(),
         rated=True,
         players=players,
-        teams=teams,
-        digest="",
+        ranks=reported,
+        # Who wins makes a point, who loses none.
+        points=[2.0 - rank for rank in reported],
+        teams=numbers if teams else None,
+        abandoned=None,
+        left_epochs=None,
+        digest=0,
     )
 
 

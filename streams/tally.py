@@ -15,8 +15,8 @@ from itertools import combinations
 from typing import Any
 
 from streams.ladder_file import LadderRules
-from streams.ladders import RATING_CHANGED, Output
-from streams.model import Event, Game, ranks
+from streams.ladders import RATING_CHANGED, Publication, outputs
+from streams.model import Event, Game, places
 from streams.ratings import bga, fundox, points
 
 # What a system was sure of and did not happen would cost infinitely much; it costs 20.7.
@@ -79,12 +79,12 @@ class Tally:
             for system in own.systems
         }
 
-    def add(self, event: Event, out: Sequence[Output]) -> None:
+    def add(self, event: Event, published: Sequence[Publication]) -> None:
         """Take an event and what the fold published of it."""
-        if not isinstance(event, Game) or any(player.left == "abandoned" for player in event.players):
+        if not isinstance(event, Game) or event.abandoned is not None:
             return
         before: dict[str, dict[str, float]] = {}
-        for output in out:
+        for output in outputs(published):
             # What a correction changes is another game.
             if output.topic == RATING_CHANGED and output.body.get("game_id") == event.game_id:
                 before.setdefault(output.body["system"], {})[output.body["player_id"]] = output.body["before"]
@@ -111,10 +111,10 @@ class Tally:
 def _sides(game: Game, ratings: Mapping[str, float]) -> Iterator[tuple[float, int]]:
     """Yield each side's rating before the game, a team's being the mean of its members', and its rank."""
     sides: dict[str, tuple[list[float], int]] = {}
-    for player, rank in zip(game.players, ranks(game) or (), strict=True):
-        if player.player_id in ratings:
-            side = (player.team if game.teams else None) or player.player_id
-            sides.setdefault(side, ([], rank))[0].append(ratings[player.player_id])
+    names = game.teams or game.players
+    for player_id, side, place in zip(game.players, names, places(game) or (), strict=True):
+        if player_id in ratings:
+            sides.setdefault(side, ([], place))[0].append(ratings[player_id])
     for members, rank in sides.values():
         yield math.fsum(members) / len(members), rank
 

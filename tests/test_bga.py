@@ -160,8 +160,9 @@ def test_thirty_two_players_are_rated() -> None:
 
 
 def test_thirty_three_players_are_too_many() -> None:
-    game = played("1", ranked("a", 1), ranked("b", 2))
-    game.players = [*game.players] * 17
+    players = [ranked(f"p{rank}", rank) for rank in range(1, 33)]
+    game = played("1", *players)
+    game = game._replace(players=[*game.players, "p33"], ranks=[*(game.ranks or []), 33])
 
     assert reasons(ladder("bga"), game) == ["player-count"]
 

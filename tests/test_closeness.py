@@ -26,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.ladders import Ladders
-from streams.model import Game, ranks
+from streams.model import Game, places
 from streams.ratings.closeness import Closeness
 
 MAX_INTEGER = 2**53
@@ -66,24 +66,24 @@ def today(fold: Ladders) -> dict[str, float]:
 
 def losing_distances(game: Game) -> list[Fraction | None]:
     """Give each player's distance; None for the first, and for all when the winner has no points."""
-    places = ranks(game) or []
-    points = [Fraction(player.points or 0) for player in game.players]
-    winning = max(made for made, place in zip(points, places, strict=True) if place == min(places))
+    found = places(game) or []
+    points = list(map(Fraction, game.points or []))
+    winning = max(made for made, place in zip(points, found, strict=True) if place == min(found))
     return [
-        None if place == min(places) or winning <= 0 else max(Fraction(0), 1 - made / winning)
-        for made, place in zip(points, places, strict=True)
+        None if place == min(found) or winning <= 0 else max(Fraction(0), 1 - made / winning)
+        for made, place in zip(points, found, strict=True)
     ]
 
 
 def direct_score(game: Game, own: int, average: Fraction | None) -> Fraction:
     """Give the score of one player in one game, as the seed words it."""
-    places = ranks(game) or []
+    found = places(game) or []
     behind = losing_distances(game)[own]
-    if places[own] == min(places):
+    if found[own] == min(found):
         return Fraction(100)
     if behind is None:
-        points = [player.points or 0 for player in game.players]
-        winning = max(made for made, place in zip(points, places, strict=True) if place == min(places))
+        points = game.points or []
+        winning = max(made for made, place in zip(points, found, strict=True) if place == min(found))
         return Fraction(75 if points[own] >= winning else 0)
     if not behind:
         return Fraction(75)
@@ -102,9 +102,9 @@ def direct_ratings(games: Sequence[Game]) -> dict[str, float]:
     possible = dict.fromkeys("abcde", 0)
     for game in games:
         everyone = len(game.players)
-        for own, player in enumerate(game.players):
-            total[player.player_id] += everyone * direct_score(game, own, averages.get(game.game_type))
-            possible[player.player_id] += everyone * 100
+        for own, player_id in enumerate(game.players):
+            total[player_id] += everyone * direct_score(game, own, averages.get(game.game_type))
+            possible[player_id] += everyone * 100
     return {player_id: float(100 * total[player_id] / (500 + possible[player_id])) for player_id in total}
 
 
@@ -248,10 +248,16 @@ def test_ratings_are_between_0_and_100(games: list[Game]) -> None:
 def test_the_order_of_games_and_players_changes_no_rating(games: list[Game], random: Random) -> None:
     straight = today(fed(*games))
     random.shuffle(games)
-    for game in games:
-        game.players = random.sample(list(game.players), len(game.players))
+    shuffled = [reseated(game, random.sample(range(len(game.players)), len(game.players))) for game in games]
 
-    assert straight == today(fed(*games))
+    assert straight == today(fed(*shuffled))
+
+
+def reseated(game: Game, order: Sequence[int]) -> Game:
+    """Give the same game with its players in another order."""
+    columns = ("players", "ranks", "points", "teams")
+    found = {name: column for name in columns if (column := getattr(game, name)) is not None}
+    return game._replace(**{name: [column[own] for own in order] for name, column in found.items()})
 
 
 def reloaded(stored: Mapping[str, bytes], random: Random) -> Ladders:
@@ -353,7 +359,7 @@ def most_steps(system: Closeness) -> int:
         steps = 0
         sys.settrace(count)
         try:
-            system.rate(game, ranks(game) or [])
+            system.rate(game, places(game) or [])
         finally:
             sys.settrace(former)
         found.append(steps)

@@ -1,7 +1,6 @@
 """Corrections: as if the voided games had never been and the corrected ones had been right."""
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -56,7 +55,7 @@ def clean(log: list[Event]) -> list[Event]:
             kept.append(event)
         elif event.game_id not in seen | voided:
             seen.add(event.game_id)
-            kept.append(replace(right[event.game_id], version=1))
+            kept.append(right[event.game_id]._replace(version=1))
     return kept
 
 

@@ -52,7 +52,7 @@ def test_a_plain_producer_needs_no_headers_and_no_key() -> None:
 
     assert isinstance(game, Game)
     assert game.rated is True
-    assert [player.player_id for player in game.players] == ["ann", "bob"]
+    assert list(game.players) == ["ann", "bob"]
 
 
 def test_unknown_fields_are_ignored() -> None:

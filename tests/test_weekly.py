@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.ladders import IGNORED, NOTED, RATED, Ladders
-from streams.model import Event, Left, RatingImported, Rejected, WeekEnded
+from streams.model import Event, RatingImported, Rejected, WeekEnded
 from streams.ratings.weekly import Parameters, level
 
 WEEK = "2026-W48"
@@ -38,7 +38,7 @@ LOSSES = """
  2  3  4  5  6  7  8  9 10  9
  1  2  3  4  5  6  7  8  9 10
 """
-LEFT: list[Left | None] = [None, "abandoned", "disconnected"]
+LEFT: list[str | None] = [None, "abandoned", "disconnected"]
 POINTS = st.integers(0, 600)
 RANKS = st.integers(1, 3)
 
@@ -68,7 +68,7 @@ def moves(figures: dict[str, float], *players: dict[str, Any]) -> dict[str, floa
     return {change["player_id"]: change["after"] - change["before"] for change in found}
 
 
-def member(player_id: str, team: str, rank: int, left: Left | None = None) -> dict[str, Any]:
+def member(player_id: str, team: str, rank: int, left: str | None = None) -> dict[str, Any]:
     fields = {} if left is None else {"left": left}
     return ranked(player_id, rank, team=team, **fields)
 
@@ -155,6 +155,18 @@ def test_a_new_week_starts_from_zero_and_counts_from_one() -> None:
     assert [
         (change["week"], change["before"], change["sequence"]) for change in found if change["after"]
     ] == [("2026-W48", 0, 1), ("2026-W49", 0, 1)]
+
+
+def test_a_week_ends_to_the_microsecond_also_when_a_float_cannot_tell() -> None:
+    players = ranked("a", 1), ranked("b", 2)
+    found = changes(
+        ladder("weekly"),
+        played("1", *players, ended_at="9000-01-05T12:00:00Z"),
+        played("2", *players, ended_at="9000-01-05T23:59:59.999999Z"),
+        played("3", *players, ended_at="9000-01-06T00:00:00Z"),
+    )
+
+    assert [change["week"] for change in found[::2]] == ["9000-W01", "9000-W01", "9000-W02"]
 
 
 def test_games_of_two_weeks_that_arrive_in_turn_each_go_on_with_their_own() -> None:
@@ -433,7 +445,7 @@ def test_a_win_never_costs_and_a_loss_never_pays_however_many_levels() -> None:
 # Of any game
 
 
-def any_game(count: int) -> st.SearchStrategy[list[tuple[int, int, Left | None]]]:
+def any_game(count: int) -> st.SearchStrategy[list[tuple[int, int, str | None]]]:
     return st.lists(
         st.tuples(POINTS, RANKS, st.sampled_from(LEFT)),
         min_size=count,
@@ -442,7 +454,7 @@ def any_game(count: int) -> st.SearchStrategy[list[tuple[int, int, Left | None]]
 
 
 @given(any_game(4), st.lists(st.sampled_from("ns"), min_size=4, max_size=4))
-def test_nobody_falls_below_zero(table: list[tuple[int, int, Left | None]], teams: list[str]) -> None:
+def test_nobody_falls_below_zero(table: list[tuple[int, int, str | None]], teams: list[str]) -> None:
     figures = {str(index): row[0] for index, row in enumerate(table)}
     players = [
         member(str(index), team, row[1], row[2])
@@ -460,7 +472,7 @@ def test_nobody_falls_below_zero(table: list[tuple[int, int, Left | None]], team
     st.sampled_from([10, 0.1]),
 )
 def test_the_order_of_the_players_changes_nothing(
-    table: list[tuple[int, int, Left | None]], teams: list[str], order: list[int], stake: float
+    table: list[tuple[int, int, str | None]], teams: list[str], order: list[int], stake: float
 ) -> None:
     players = [
         member(str(index), team, row[1], row[2])
@@ -476,7 +488,7 @@ def test_the_order_of_the_players_changes_nothing(
 
 
 @given(any_game(2))
-def test_a_player_alone_and_a_team_of_one_are_the_same(table: list[tuple[int, int, Left | None]]) -> None:
+def test_a_player_alone_and_a_team_of_one_are_the_same(table: list[tuple[int, int, str | None]]) -> None:
     figures = {str(index): row[0] for index, row in enumerate(table)}
     teams = [member(str(index), str(index), row[1], row[2]) for index, row in enumerate(table)]
     alone = [{name: value for name, value in player.items() if name != "team"} for player in teams]

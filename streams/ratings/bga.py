@@ -6,12 +6,11 @@ Pure: standard library only.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TypedDict
 
-from streams.model import Game, Player
+from streams.model import Game
 from streams.ratings.parameters import choice, number, whole
-from streams.ratings.system import Pool
+from streams.ratings.system import PAIR, Pool
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 32
@@ -22,8 +21,6 @@ GAP_LIMIT = 300.0 * SCALE
 GOOD = 1600.0
 EXPERT = 1800.0
 MASTER = 2000.0
-
-_LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def expectation(own: float, other: float, cap: float) -> float:
 
 
 def changes(
-    ranks: Sequence[int],
+    places: Sequence[int],
     ratings: Sequence[float],
     games: Sequence[int],
     advised: int | None,
@@ -85,13 +82,13 @@ def changes(
     sum over all opponents would already give. Sums are exact, so that the order of the players does not
     matter.
     """
-    count = len(ranks)
+    count = len(places)
     multiplier = min(count, advised or count) / 2
     cap = parameters.cap
     found = []
-    for own, (rank, rating, played) in enumerate(zip(ranks, ratings, games, strict=True)):
+    for own, (place, rating, played) in enumerate(zip(places, ratings, games, strict=True)):
         surplus = math.fsum(
-            (1.0 if rank < ranks[other] else 0.5 if rank == ranks[other] else 0.0)
+            (1.0 if place < places[other] else 0.5 if place == places[other] else 0.0)
             - expectation(rating, ratings[other], cap)
             for other in range(count)
             if other != own
@@ -102,19 +99,19 @@ def changes(
 
 
 def duel(
-    ranks: Sequence[int], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
+    places: Sequence[int], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
 ) -> list[float]:
     """Give what `changes` gives for two players, to the last bit, in half the time.
 
     No advised number is below 2, so that the multiplier is 1.
     """
-    rank, rank_other = ranks
+    place, place_other = places
     gap = ratings[1] - ratings[0]
     limit = min(parameters.cap, GAP_LIMIT)
     if not -limit <= gap <= limit:
         gap = math.copysign(limit, gap)
     exponent = gap / SCALE
-    result = 1.0 if rank < rank_other else 0.5 if rank == rank_other else 0.0
+    result = 1.0 if place < place_other else 0.5 if place == place_other else 0.0
     newcomers = parameters.newcomer_games
     k, k_newcomer = parameters.k, parameters.k_newcomer
     return [
@@ -123,18 +120,20 @@ def duel(
     ]
 
 
-def first_quitter(players: Sequence[Player]) -> int | None:
+def first_quitter(game: Game) -> int | None:
     """Give the place in the list of the first player to abandon; None when nobody did.
 
     The earliest `left_at` counts, then the order of the list; a known time comes before an unknown one.
     """
-    for player in players:
-        if player.left == "abandoned":
-            break
-    else:
+    if game.abandoned is None:
         return None
-    quitters = [own for own, player in enumerate(players) if player.left == "abandoned"]
-    return min(quitters, key=lambda own: players[own].left_at or _LATEST)
+    epochs = game.left_epochs or [None] * len(game.players)
+    quitters = [
+        (math.inf if epoch is None else epoch, own)
+        for own, (quitter, epoch) in enumerate(zip(game.abandoned, epochs, strict=True))
+        if quitter
+    ]
+    return min(quitters)[1]
 
 
 class Bga(Pool):
@@ -149,19 +148,19 @@ class Bga(Pool):
     def changes(
         self,
         game: Game,
-        ranks: Sequence[int],
+        places: Sequence[int],
         ratings: Sequence[float],
         games: Sequence[int],
     ) -> Sequence[float | None] | str:
         """Give each player's change, None for those the quit policy leaves out, or why the game is."""
-        quitter = first_quitter(game.players)
+        quitter = first_quitter(game)
         if quitter is None:
-            return self._elo(game, ranks, ratings, games)
+            return self._elo(game, places, ratings, games)
         policy = self.parameters.quit_policy
         if policy == "exclude":
             return "left"
-        ranks = [*ranks[:quitter], max(ranks) + 1, *ranks[quitter + 1 :]]
-        found = self._elo(game, ranks, ratings, games)
+        places = [*places[:quitter], max(places) + 1, *places[quitter + 1 :]]
+        found = self._elo(game, places, ratings, games)
         found[quitter] -= self.parameters.quit_penalty
         if policy == "last-place":
             return found
@@ -174,10 +173,10 @@ class Bga(Pool):
         return {"title": title(after), "title_before": title(before)}
 
     def _elo(
-        self, game: Game, ranks: Sequence[int], ratings: Sequence[float], games: Sequence[int]
+        self, game: Game, places: Sequence[int], ratings: Sequence[float], games: Sequence[int]
     ) -> list[float]:
-        if len(ranks) == 2:  # noqa: PLR2004 - as a duel has
-            return duel(ranks, ratings, games, self.parameters)
+        if len(places) == PAIR:
+            return duel(places, ratings, games, self.parameters)
         game_type = self.context.ladder if game.game_type is None else game.game_type
         advised = self.context.advised_players.get(game_type)
-        return changes(ranks, ratings, games, advised, self.parameters)
+        return changes(places, ratings, games, advised, self.parameters)

@@ -14,7 +14,7 @@ from typing import Any
 from streams.model import Game, RatingImported
 from streams.ratings.parameters import number
 from streams.ratings.prefix_sums import PrefixSums
-from streams.ratings.system import Change, JsonRow, LadderContext, Standing, System, Verdict
+from streams.ratings.system import PAIR, Change, JsonRow, LadderContext, Standing, System, Verdict, ignored
 from streams.row_keys import join_key, split_key
 
 FIRST = 100
@@ -30,7 +30,6 @@ FURTHEST = 2.0**64
 _TYPE = "closeness-type"
 _PLAYER = "closeness-player"
 _RESULT = "closeness-result"
-_new = tuple.__new__
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,12 @@ def distance(points: float, winning: float) -> float:
     return behind if behind < FURTHEST else FURTHEST  # noqa: FURB136 - min would take twice as long
 
 
-def winning_points(points: Sequence[float], ranks: Sequence[int]) -> float:
+def winning_points(points: Sequence[float], places: Sequence[int]) -> float:
     """Give the winner's points, the most of them when first place is shared (our decision)."""
-    first = min(ranks)
-    if ranks.count(first) == 1:
-        return points[ranks.index(first)]
-    return max(made for made, rank in zip(points, ranks, strict=True) if rank == first)
+    first = min(places)
+    if places.count(first) == 1:
+        return points[places.index(first)]
+    return max(made for made, place in zip(points, places, strict=True) if place == first)
 
 
 class _GameType:
@@ -93,13 +92,17 @@ class _Results:
 
 
 class _Own:
-    """One player's scores that never change, the most that was possible, and the other results by type."""
+    """One player's scores that never change, the most that was possible, and the other results by type.
 
-    __slots__ = ("fixed", "possible", "results")
+    `standing` is the player's, from the first game on that is published here: it spares looking it up.
+    """
+
+    __slots__ = ("fixed", "possible", "results", "standing")
 
     def __init__(self) -> None:
         self.fixed = 0
         self.possible = 0
+        self.standing: Standing | None = None
         self.results: dict[str, _Results] = {}
 
 
@@ -118,22 +121,25 @@ class Closeness(System):
 
     def __init__(self, parameters: Any, context: LadderContext) -> None:
         super().__init__(parameters, context)
+        self._handicap = self.parameters.handicap
         self._types: dict[str, _GameType] = {}
         self._own: dict[str, _Own] = {}
-        self._changed_types: dict[str, None] = {}
-        self._changed_players: dict[str, None] = {}
+        # An id for every change, most of them again and again.
+        self._changed_types: list[str] = []
+        self._changed_players: list[str] = []
         self._new_results: list[tuple[str, str, int, float, int]] = []
 
-    def rate(self, game: Game, ranks: Sequence[int]) -> Verdict:
+    def rate(self, game: Game, places: Sequence[int]) -> Verdict:
         """Score a game, and give its players their ratings under the averages that include it."""
-        players = game.players
-        if game.teams:
-            return Verdict((), "teams")
-        points = [player.points for player in players if player.points is not None]
-        if len(points) != len(players):
-            return Verdict((), "no-points")
-        self._score(game, ranks, points)
-        return Verdict([self._publish(player.player_id) for player in players])
+        if game.teams is not None:
+            return ignored("teams")
+        if game.points is None:
+            return ignored("no-points")
+        if len(places) == PAIR and places[0] != places[1]:
+            self._score_pair(game, places, game.points)
+        else:
+            self._score(game, places, game.points)
+        return [self._publish(player_id) for player_id in game.players], None, (), None
 
     def rating(self, player_id: str) -> float:
         """Give a player's rating under today's averages; 0 without games.
@@ -167,12 +173,12 @@ class Closeness(System):
 
     def changed_rows(self) -> Iterator[tuple[str, str, JsonRow | None]]:
         """Yield the types, players and results changed since the last call."""
-        for game_type in self._changed_types:
+        for game_type in dict.fromkeys(self._changed_types):
             average = self._types[game_type]
             # The sum is beyond the whole numbers of JSON readers.
             yield _TYPE, game_type, [str(average.total), average.losers]
         self._changed_types.clear()
-        for player_id in self._changed_players:
+        for player_id in dict.fromkeys(self._changed_players):
             own = self._own[player_id]
             yield _PLAYER, player_id, [own.fixed, own.possible]
         self._changed_players.clear()
@@ -180,22 +186,49 @@ class Closeness(System):
             yield _RESULT, join_key(player_id, game_type, str(count)), [behind, players]
         self._new_results.clear()
 
-    def _score(self, game: Game, ranks: Sequence[int], points: Sequence[float]) -> None:
+    def drop_changes(self) -> None:
+        """Forget which own rows have changed."""
+        self._changed_types.clear()
+        self._changed_players.clear()
+        self._new_results.clear()
+
+    def _score(self, game: Game, places: Sequence[int], points: Sequence[float]) -> None:
         count = len(points)
-        first = min(ranks)
-        winning = winning_points(points, ranks)
+        first = min(places)
+        winning = winning_points(points, places)
         game_type = self.context.ladder if game.game_type is None else game.game_type
-        for player, rank, made in zip(game.players, ranks, points, strict=True):
-            player_id = player.player_id
+        for player_id, place, made in zip(game.players, places, points, strict=True):
             own = self._own.get(player_id) or self._player(player_id)
             own.possible += FIRST * count
-            if rank == first:
+            if place == first:
                 own.fixed += FIRST * count
             elif winning > 0:
                 self._lose(player_id, own, game_type, distance(made, winning), count)
             elif made >= winning:
                 own.fixed += TIE_BREAK * count
-            self._changed_players[player_id] = None
+            self._changed_players.append(player_id)
+        average = self._types.get(game_type)
+        if average is not None:
+            average.settle()
+
+    def _score_pair(self, game: Game, places: Sequence[int], points: Sequence[float]) -> None:
+        """Do what `_score` does, in two thirds of the time, for two players of whom one has won."""
+        winner, loser = game.players
+        winning, made = points
+        if places[0] > places[1]:
+            winner, loser = loser, winner
+            winning, made = made, winning
+        own = self._own.get(winner) or self._player(winner)
+        own.possible += FIRST * PAIR
+        own.fixed += FIRST * PAIR
+        own = self._own.get(loser) or self._player(loser)
+        own.possible += FIRST * PAIR
+        self._changed_players += game.players
+        game_type = self.context.ladder if game.game_type is None else game.game_type
+        if winning > 0:
+            self._lose(loser, own, game_type, distance(made, winning), PAIR)
+        elif made >= winning:
+            own.fixed += TIE_BREAK * PAIR
         average = self._types.get(game_type)
         if average is not None:
             average.settle()
@@ -203,7 +236,7 @@ class Closeness(System):
     def _lose(self, player_id: str, own: _Own, game_type: str, behind: float, count: int) -> None:
         average = self._types.get(game_type) or self._game_type(game_type)
         average.losers += 1
-        self._changed_types[game_type] = None
+        self._changed_types.append(game_type)
         if not behind:
             own.fixed += TIE_BREAK * count
             return
@@ -214,22 +247,26 @@ class Closeness(System):
         self._new_results.append((player_id, game_type, results.distances.count, behind, count))
 
     def _rating(self, own: _Own) -> float:
-        scores: list[float] = [own.fixed]
-        for results in own.results.values():
-            scores.append(results.score())  # noqa: PERF401 - a comprehension is slower for one or two
-        possible = self.parameters.handicap + own.possible
-        return 100.0 * math.fsum(scores) / possible if possible else 0.0
+        possible = self._handicap + own.possible
+        if not possible:
+            return 0.0
+        results = own.results.values()
+        if len(results) == 1:
+            # The sum of two is exact before it is rounded, with or without fsum.
+            (only,) = results
+            return 100.0 * (own.fixed + only.score()) / possible
+        return 100.0 * math.fsum([own.fixed, *[found.score() for found in results]]) / possible
 
     def _publish(self, player_id: str) -> Change:
-        standing = self.players.get(player_id)
+        own = self._own[player_id]
+        standing = own.standing
         if standing is None:
-            standing = self.players[player_id] = Standing(0.0, 0, 0)
+            standing = own.standing = self.players.setdefault(player_id, Standing(0.0, 0, 0))
         before = standing.rating
-        standing.rating = after = self._rating(self._own[player_id])
+        standing.rating = after = self._rating(own)
         standing.games += 1
-        standing.sequence += 1
-        # A NamedTuple's own constructor takes three times as long.
-        return _new(Change, (player_id, before, after, standing.sequence, None))
+        standing.sequence = sequence = standing.sequence + 1
+        return player_id, before, after, sequence, None
 
     def _game_type(self, game_type: str) -> _GameType:
         found = self._types.get(game_type)

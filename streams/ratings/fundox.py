@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from streams.model import Game
 from streams.ratings.parameters import number
-from streams.ratings.system import Pool
+from streams.ratings.system import PAIR, Pool
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 4
@@ -34,28 +34,32 @@ def price(winner: float, loser: float, parameters: Parameters) -> float:
     return float(parameters.stake / (1.0 + 10.0**exponent))
 
 
-def changes(ranks: Sequence[int], ratings: Sequence[float], parameters: Parameters) -> list[float]:
+def changes(places: Sequence[int], ratings: Sequence[float], parameters: Parameters) -> list[float]:
     """Give each player's change: losers pay the sole winner, and nothing to each other.
 
     Nobody pays when first place is shared (our decision: the rule knows only payments to one winner). The
     winner's gain is summed exactly, so that the order of the players does not matter.
     """
-    if len(ranks) == MIN_PLAYERS and ranks[0] != ranks[1]:
-        # What follows gives the same for two players, and takes three times as long.
-        if ranks[0] < ranks[1]:
-            paid_by_one = price(ratings[0], ratings[1], parameters)
-            return [paid_by_one, -paid_by_one]
-        paid_by_one = price(ratings[1], ratings[0], parameters)
-        return [-paid_by_one, paid_by_one]
-    best = min(ranks)
-    if ranks.count(best) > 1:
-        return [0.0] * len(ranks)
-    winner = ranks.index(best)
+    best = min(places)
+    if places.count(best) > 1:
+        return [0.0] * len(places)
+    winner = places.index(best)
     rating = ratings[winner]
     paid = [-price(rating, loser, parameters) for loser in ratings]
     paid[winner] = 0.0
     paid[winner] = -math.fsum(paid)
     return paid
+
+
+def duel(places: Sequence[int], ratings: Sequence[float], parameters: Parameters) -> tuple[float, float]:
+    """Give what `changes` gives for two players, to the last bit, in a third of the time."""
+    place, place_other = places
+    if place == place_other:
+        return 0.0, 0.0
+    ahead = ratings[0] - ratings[1] if place < place_other else ratings[1] - ratings[0]
+    exponent = ahead / parameters.scale
+    paid = 0.0 if exponent > EXPONENT_LIMIT else parameters.stake / (1.0 + 10.0**exponent)
+    return (paid, -paid) if place < place_other else (-paid, paid)
 
 
 class Fundox(Pool):
@@ -70,9 +74,10 @@ class Fundox(Pool):
     def changes(
         self,
         game: Game,  # noqa: ARG002 - nor quitters
-        ranks: Sequence[int],
+        places: Sequence[int],
         ratings: Sequence[float],
         games: Sequence[int],  # noqa: ARG002 - the price knows no newcomers
     ) -> Sequence[float | None] | str:
         """Give each player's change, or why the game does not count."""
-        return changes(ranks, ratings, self.parameters)
+        arithmetic = duel if len(places) == PAIR else changes
+        return arithmetic(places, ratings, self.parameters)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from streams.model import Game
 from streams.ratings.parameters import number
-from streams.ratings.system import Pool
+from streams.ratings.system import PAIR, Pool
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 4
@@ -78,14 +78,12 @@ def duel(
     points: Sequence[float], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
 ) -> list[float]:
     """Give what `changes` gives for two players, to the last bit, in half the time."""
-    most = max(points)
     mine, yours = ratings
-    mine = max(mine, 0.0)
-    yours = max(yours, 0.0)
-    total = mine + yours
-    if most <= 0 or total <= 0:
-        return changes(points, ratings, games, parameters)
     one, other = points
+    most = one if one >= other else other  # noqa: FURB136 - min and max would take half of all the time
+    if mine < 0 or yours < 0 or most <= 0 or mine + yours <= 0:
+        return changes(points, ratings, games, parameters)
+    total = mine + yours
     one = one / most if one > 0 else 0.0
     other = other / most if other > 0 else 0.0
     one *= one
@@ -93,7 +91,10 @@ def duel(
     made = one + other
     change = (one / made - mine / total) * mine * weight(games[0], parameters)
     change_other = (other / made - yours / total) * yours * weight(games[1], parameters)
-    return [max(change, -mine), max(change_other, -yours)]
+    return [
+        change if change >= -mine else -mine,  # noqa: FURB136
+        change_other if change_other >= -yours else -yours,  # noqa: FURB136
+    ]
 
 
 def clipped(changes: Sequence[float], abandoned: Sequence[bool]) -> list[float]:
@@ -121,16 +122,14 @@ class Points(Pool):
     def changes(
         self,
         game: Game,
-        ranks: Sequence[int],  # noqa: ARG002 - only points decide
+        places: Sequence[int],  # noqa: ARG002 - only points decide
         ratings: Sequence[float],
         games: Sequence[int],
     ) -> Sequence[float | None] | str:
         """Give each player's change, or why the game does not count."""
-        players = game.players
-        points = [player.points for player in players if player.points is not None]
-        if len(points) != len(players):
+        points = game.points
+        if points is None:
             return "no-points"
-        arithmetic = duel if len(points) == 2 else changes  # noqa: PLR2004 - as a duel has
+        arithmetic = duel if len(points) == PAIR else changes
         found = arithmetic(points, ratings, games, self.parameters)
-        abandoned = [player.left == "abandoned" for player in players]
-        return clipped(found, abandoned) if True in abandoned else found
+        return found if game.abandoned is None else clipped(found, game.abandoned)

@@ -3,7 +3,6 @@
 Whether events come from a topic or a file, what they put out goes to a Taker.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -11,7 +10,7 @@ import orjson
 
 from streams.corrections import CorrectedLadders, CorrectionPlan
 from streams.ladder_file import LadderRules
-from streams.ladders import NOTED, Output
+from streams.ladders import NOTED, Publication
 from streams.model import CorrectionsApplied, Event, Rejected
 
 # Changed rows are taken out of the fold this often, so that those of forgotten games do not pile up.
@@ -34,18 +33,8 @@ class CorrectionsFound(Exception):  # noqa: N818 - not an error: the fold has to
 class Taker(Protocol):
     """Takes what a fold puts out; `item` is the record or line that it comes from."""
 
-    def take(self, offset: int, item: Any, event: Event, outputs: list[Output]) -> None:
+    def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:
         """Take what one event has published; the list is used again."""
-
-    def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
-        """Take one rejection."""
-
-
-class NoTaker:
-    """Takes nothing: for a replay that is about rows alone."""
-
-    def take(self, offset: int, item: Any, event: Event, outputs: list[Output]) -> None:
-        """Take what one event has published."""
 
     def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
         """Take one rejection."""
@@ -82,26 +71,26 @@ class PartitionFold:
         self,
         items: Iterable[tuple[int, Item]],
         decode: Callable[[Item], Event],
-        taker: Taker,
+        taker: Taker | None,
         emit_from: int = 0,
     ) -> None:
         """Apply items, each with its offset; what those from `emit_from` on put out goes to the taker."""
-        apply = self._fold.apply
+        fold = self._fold.fold
         counts = self.counts
-        out: list[Output] = []
+        out: list[Publication] = []
         for offset, item in items:
             counts[READ] += 1
             try:
                 event = decode(item)
-                outcome = apply(event, offset, out)
+                outcome = fold(event, offset, out)
             except Rejected as rejected:
                 counts[REJECTED] += 1
-                if offset >= emit_from:
+                if taker is not None and offset >= emit_from:
                     taker.reject(offset, item, rejected)
                 continue
             counts[outcome] += 1
             if out:
-                if offset >= emit_from:
+                if taker is not None and offset >= emit_from:
                     taker.take(offset, item, event, out)
                 out.clear()
             elif outcome == NOTED and not self._planned:
@@ -126,7 +115,7 @@ class PartitionFold:
     def _drain(self) -> None:
         self._since_drain = 0
         if not self._keep_rows:
-            deque(self._fold.changed_rows(), maxlen=0)
+            self._fold.drop_changes()
             return
         rows = self._rows
         for key, row in self._fold.changed_rows():

@@ -21,7 +21,7 @@ def replay_lines(
     paths: Sequence[str],
     rules: Rules,
     app_id: str,
-    taker: Taker,
+    taker: Taker | None,
     *,
     window: tuple[int, int | None] = (0, None),
     keep_rows: bool = False,
@@ -58,7 +58,7 @@ def _lines(paths: Sequence[str]) -> Iterator[bytes]:
 def _fold(
     paths: Sequence[str],
     fold: PartitionFold,
-    taker: Taker,
+    taker: Taker | None,
     window: tuple[int, int | None],
     emit_from: int,
     advance: Callable[[int], Any],

@@ -12,6 +12,7 @@ from aiokafka.structs import ConsumerRecord
 
 from streams.corrections import CorrectionPlan
 from streams.events import decode_record
+from streams.garbage import no_collection
 from streams.model import Event, Rejected
 from streams.replay.errors import LostError, ReplayError
 from streams.replay.folding import CorrectionsFound, PartitionFold, Rules, Taker
@@ -105,7 +106,7 @@ class PartitionReplay:
         settings: Settings,
         rules: Rules,
         stretch: Stretch,
-        taker: Taker,
+        taker: Taker | None,
         *,
         rows: Rows | None = None,
         keep_rows: bool = False,
@@ -127,22 +128,23 @@ class PartitionReplay:
     async def run(self, end: int | None = None) -> None:
         """Fold up to an offset, or up to the end of the stretch."""
         end = self._stretch.end if end is None else end
-        while self._next < end:
-            try:
-                async for records in records_between(
-                    self._settings.bootstrap_servers, self._tp, self._next, end
-                ):
-                    await self._apply(records)
-                self._next = end
-            except CorrectionsFound as found:
-                await self._begin_again(found.offset)
+        with no_collection():
+            while self._next < end:
+                try:
+                    await self._fold_up_to(end)
+                except CorrectionsFound as found:
+                    await self._begin_again(found.offset)
+
+    async def _fold_up_to(self, end: int) -> None:
+        async for records in records_between(self._settings.bootstrap_servers, self._tp, self._next, end):
+            await self._apply(records)
+        self._next = end
 
     async def _apply(self, records: list[ConsumerRecord]) -> None:
         for start in range(0, len(records), _RECORDS_BETWEEN_PAUSES):
             piece = records[start : start + _RECORDS_BETWEEN_PAUSES]
-            self.fold.apply(
-                ((record.offset, record) for record in piece), decode, self._taker, self._emit_from
-            )
+            numbered = [(record.offset, record) for record in piece]
+            self.fold.apply(numbered, decode, self._taker, self._emit_from)
             await asyncio.sleep(0)
         self._next = records[-1].offset + 1
         if self._next > self._reported:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from streams.events import GAME_REJECTED
 from streams.exports import EventWriter, open_writer
-from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Output
+from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Publication, outputs
 from streams.model import Event, Rejected
 
 TABLES = "tables"
@@ -62,9 +62,9 @@ class Outlet:
     ) -> None:
         self._opened.__exit__(kind, error, trace)
 
-    def take(self, offset: int, item: Any, event: Event, outputs: list[Output]) -> None:  # noqa: ARG002 - a Taker's
+    def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:  # noqa: ARG002
         """Write what one event has published."""
-        for topic, _, body in outputs:
+        for topic, _, body in outputs(published):
             writer = self._writers.get(topic)
             if writer is not None:
                 writer.write(body)

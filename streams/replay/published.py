@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from streams.events import ERROR_HEADER, GAME_REJECTED, Headers, encode_output
-from streams.ladders import RATING_CHANGED, Output
+from streams.events import ERROR_HEADER, GAME_REJECTED, Headers, encode_published
+from streams.ladders import RATING_CHANGED, Publication
 from streams.model import Event, Rejected
 from streams.replay.matching import Marks
 from streams.runtime.batches import partition_of
@@ -41,12 +41,11 @@ class Publisher:
         self._changed_partitions = changed_partitions
         self._give = give
 
-    def take(self, offset: int, item: Any, event: Event, outputs: list[Output]) -> None:  # noqa: ARG002
+    def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:  # noqa: ARG002
         """Give what one input record publishes."""
         position = f"{item.topic}/{item.partition}/{item.offset}"
-        for output in outputs:
-            key, value, headers = encode_output(output, self._source, position)
-            topic, partition = self._settings.topic(output.topic), item.partition
+        for name, (key, value, headers) in encode_published(published, self._source, position):
+            topic, partition = self._settings.topic(name), item.partition
             if topic == self._changed:
                 partition = partition_of(key, self._changed_partitions)
             self._give(Published(topic, partition, key, value, headers, item.timestamp), offset)

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from streams.replay.folding import NoTaker, Rules
+from streams.replay.folding import Rules
 from streams.replay.log import PartitionReplay
 from streams.replay.outlet import TABLES, Outlet, ReplayFiles, describe_record
 from streams.replay.snapshot import read_partition
@@ -64,7 +64,7 @@ def replay_stretch(
         job.settings,
         job.rules,
         stretch,
-        outlet if wants_events else NoTaker(),
+        outlet if wants_events else None,
         rows=None if job.snapshot is None else read_partition(job.snapshot, stretch.partition),
         keep_rows=keep_rows,
         advance=advance,

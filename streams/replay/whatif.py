@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from streams.ladders import Output
+from streams.ladders import Publication
 from streams.model import Event, Rejected
 from streams.replay.compare import Comparison, Figure, compare
 from streams.replay.folding import PartitionFold, Rules
@@ -30,8 +30,8 @@ class _TallyTaker:
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
 
-    def take(self, offset: int, item: Any, event: Event, outputs: list[Output]) -> None:  # noqa: ARG002
-        self._tally.add(event, outputs)
+    def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:  # noqa: ARG002
+        self._tally.add(event, published)
 
     def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
         """Count nothing."""

@@ -106,7 +106,7 @@ async def _games_of(settings: Settings, ladder: str, player: str) -> list[str]:
                 continue
             if isinstance(event, GameVoided):
                 found.pop(event.game_id, None)
-            elif any(seat.player_id == player for seat in event.players):
+            elif player in event.players:
                 found[event.game_id] = None
     return list(found)
 

@@ -10,7 +10,7 @@ import gc
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -23,9 +23,9 @@ from streams.events import (
     WEEK_ENDED,
     decode_record,
     encode_event,
-    encode_output,
+    encode_published,
 )
-from streams.ladders import RATING_CHANGED, REJECTED, Ladders, Output
+from streams.ladders import RATING_CHANGED, REJECTED, Ladders, Publication
 from streams.model import Game, Rejected, WeekEnded
 from streams.outcomes import OutcomeCounts
 from streams.runtime.batches import Batches, partition_of
@@ -201,30 +201,31 @@ class Partition:
         return self._reader
 
     def _apply_record(self, record: ConsumerRecord, batches: Batches) -> None:
-        out: list[Output] = []
+        out: list[Publication] = []
         try:
             event = decode_record(record.value, record.key, record.headers, record.timestamp)
-            outcome = self._fold.apply(event, out)
+            outcome = self._fold.fold(event, out)
         except Rejected as rejected:
             self.counts.count(REJECTED)
             self._reject(record, rejected, batches)
             return
         self.counts.count(outcome)
-        if isinstance(event, Game):
+        if type(event) is Game:
             self._last_game_ended = event.ended_epoch
         elif isinstance(event, WeekEnded):
             self._appended_weeks.discard(_ending(event))
         position = f"{record.topic}/{record.partition}/{record.offset}"
-        for output in out:
-            self._append_output(output, position, record.timestamp, batches)
+        self._append_published(out, position, record.timestamp, batches)
 
-    def _append_output(self, output: Output, position: str, timestamp: int, batches: Batches) -> None:
-        key, value, headers = encode_output(output, self._source, position)
-        if output.topic == RATING_CHANGED:
-            target = (self._rating_changed, partition_of(key, self._rating_changed_partitions))
-        else:
-            target = (self.settings.topic(output.topic), self.tp.partition)
-        batches.append(target, timestamp, key, value, headers)
+    def _append_published(
+        self, publications: Iterable[Publication], position: str, timestamp: int, batches: Batches
+    ) -> None:
+        for topic, (key, value, headers) in encode_published(publications, self._source, position):
+            if topic == RATING_CHANGED:
+                target = (self._rating_changed, partition_of(key, self._rating_changed_partitions))
+            else:
+                target = (self.settings.topic(topic), self.tp.partition)
+            batches.append(target, timestamp, key, value, headers)
 
     def _reject(self, record: ConsumerRecord, rejected: Rejected, batches: Batches) -> None:
         log.warning(

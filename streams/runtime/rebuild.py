@@ -145,8 +145,7 @@ class _Correcting(Partition):
                 self._apply_record(record, batches)
                 _fold_record(fold, record)
             position = f"{self.tp.topic}/{self.tp.partition}/{min(offsets.values())}"
-            for output in self._settle(fold, offsets):
-                self._append_output(output, position, now, batches)
+            self._append_published(self._settle(fold, offsets), position, now, batches)
             self._append_corrected_rows(fold, rows, now, batches)
             self.next_offset = max(offsets.values()) + 1
             self.counts.read += len(offsets)

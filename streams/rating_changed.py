@@ -1,0 +1,76 @@
+"""rating-changed events of a rated game, from the fold's short form straight to JSON.
+
+They are by far the most of what is published. Says the same as `streams.ladders.outputs`, in a third of the
+time.
+"""
+
+from typing import Any
+
+import msgspec
+
+from streams.ladders import GameRated
+from streams.row_keys import quote_part
+
+
+class _Counts(msgspec.Struct, gc=False):
+    games: int
+    wins: int
+    losses: int
+    draws: int
+
+
+class RatingChangedEvent(msgspec.Struct, gc=False, omit_defaults=True):
+    """The fields of a rating-changed in the order in which they are written, the last ones if it has them."""
+
+    change_id: str
+    ladder: str
+    system: str
+    player_id: str
+    game_id: str
+    sequence: int
+    before: float
+    after: float
+    ended_at: str
+    statistics: _Counts
+    week: str | None = None
+    level: int | None = None
+    level_before: int | None = None
+    title: str | None = None
+    title_before: str | None = None
+
+
+_encoder = msgspec.json.Encoder()
+encode_event: Any = _encoder.encode
+
+
+def changed_events(rated: GameRated) -> list[RatingChangedEvent]:
+    """Write out what a rated game publishes, but for the standings of a closed week, in order."""
+    ladder, game_id, ended_at, changes, players, tallies, _ = rated
+    counts = dict(zip(players, tallies, strict=True))
+    quoted_ladder, quoted_game = quote_part(ladder), quote_part(game_id)
+    events: list[RatingChangedEvent] = []
+    for system, changed in changes:
+        start = f"{quoted_ladder}/{system}/{quoted_game}/"
+        for player_id, before, after, sequence, details in changed:
+            event = RatingChangedEvent(
+                start + player_id,
+                ladder,
+                system,
+                player_id,
+                game_id,
+                sequence,
+                before,
+                after,
+                ended_at,
+                _Counts(*counts[player_id]),
+            )
+            if details is not None:
+                for name, value in details.items():
+                    setattr(event, name, value)
+            events.append(event)
+    return events
+
+
+def encode_lines(events: list[RatingChangedEvent]) -> bytes:
+    """Give events as JSON lines, each with its line end."""
+    return _encoder.encode_lines(events)
