@@ -23,6 +23,7 @@ from streams.ladder_file import LadderRules
 from streams.ladders import Ladders
 from streams.options import (
     app_id_option,
+    file_errors,
     kafka_options,
     ladders_option,
     partitions_option,
@@ -119,11 +120,11 @@ def rate(ladders: Path, file: str, *, tally: bool, **files: Any) -> None:
     rules = read_rules(ladders)
     counted = Tally(rules) if tally else None
     changed = None if tally else sys.stdout.buffer
-    with open_lines(file) as lines, progress("rate") as bar:
+    with file_errors(), open_lines(file) as lines, progress("rate") as bar:
         report = rate_lines(lines, rules, RateFiles(changed, **files), bar, counted)
+        sys.stdout.flush()
     if counted is not None:
         click.echo(tally_text(counted))
-    sys.stdout.flush()
     click.echo(
         f"{report.read} read: {report.rated} rated, {report.ignored} ignored, {report.rejected} rejected, "
         f"{report.noted} noted",

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -74,13 +75,8 @@ def progress(what: str, total: int | None = None, unit: str = "games") -> Iterat
 
 def batched(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
     """Yield lists of up to `size` items."""
-    batch: list[bytes] = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+    left = iter(items)
+    while batch := list(islice(left, size)):
         yield batch
 
 

@@ -1,12 +1,15 @@
 """Options of the command line that several commands have, and how their values become settings."""
 
-from collections.abc import Callable
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from streams.files import example_ladder_file, read_ladders
+from streams.imports.report import DAMAGED
 from streams.ladder_file import LadderRules
 from streams.ratings.parameters import LadderFileError
 
@@ -74,3 +77,16 @@ def read_rules(path: Path) -> dict[str, LadderRules]:
         return read_ladders(path)
     except LadderFileError as error:
         raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def file_errors() -> Iterator[None]:
+    """Show what is wrong with a file as a message; a reader of the output that has left is click's affair."""
+    try:
+        yield
+    except DAMAGED as error:
+        raise click.ClickException(f"a packed file is damaged: {error}") from error
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        raise click.ClickException(f"{error.filename or 'output'}: {error.strerror}") from error

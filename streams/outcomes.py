@@ -3,6 +3,8 @@
 Pure: standard library only.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -20,6 +22,12 @@ class OutcomeCounts:
         """Count one record more with that outcome, which is one of the fields."""
         self.read += 1
         setattr(self, outcome, getattr(self, outcome) + 1)
+
+    def count_all(self, outcomes: Iterable[str]) -> None:
+        """Count one record more for every outcome."""
+        for outcome, count in Counter(outcomes).items():
+            self.read += count
+            setattr(self, outcome, getattr(self, outcome) + count)
 
     def shown(self) -> dict[str, int]:
         """Give the counts as JSON."""

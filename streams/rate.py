@@ -1,7 +1,7 @@
 """`ladderlog rate`: the ladders fold over a file, without a broker."""
 
-from collections import deque
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -9,14 +9,27 @@ import orjson
 
 from streams.events import GAME_REJECTED, decode_line
 from streams.files import batched
+from streams.garbage import no_collection
 from streams.ladder_file import LadderRules
-from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, REJECTED, Ladders, Output
-from streams.model import Rejected
+from streams.ladders import (
+    COMPETITION_CLOSED,
+    GAME_IGNORED,
+    RATING_CHANGED,
+    REJECTED,
+    GameRated,
+    Ladders,
+    Output,
+    Publication,
+)
+from streams.model import Event, Game, Rejected
 from streams.outcomes import OutcomeCounts
+from streams.stages import LINES_AT_ONCE, Batch, Decoder, Writer, decoded, lines_of, writes_standard_output
 from streams.tally import Tally
 
-_LINES_AT_ONCE = 1_000
-_LINES_BETWEEN_DRAINS = 100_000
+# With more lines than this, processes of their own for decoding and writing are worth their start.
+_LINES_ALONE = 20_000
+
+_new = tuple.__new__
 
 
 @dataclass(frozen=True)
@@ -27,15 +40,6 @@ class RateFiles:
     closed: IO[bytes] | None = None
     ignored: IO[bytes] | None = None
     rejected: IO[bytes] | None = None
-
-    def by_topic(self) -> dict[str, IO[bytes] | None]:
-        """Give the file of each topic."""
-        return {
-            RATING_CHANGED: self.changed,
-            COMPETITION_CLOSED: self.closed,
-            GAME_IGNORED: self.ignored,
-            GAME_REJECTED: self.rejected,
-        }
 
 
 def rate_lines(
@@ -50,52 +54,98 @@ def rate_lines(
     A line that is no valid event is written as rejected, with its number and text, and the others go on. A
     `tally` is given every event and what the fold made of it.
     """
-    fold = Ladders(rules)
-    report = OutcomeCounts()
-    targets = files.by_topic()
-    lines_before = 0
-    for batch in batched(lines, _LINES_AT_ONCE):
-        written = _fold_lines(fold, batch, lines_before, report, tally)
-        lines_before += len(batch)
-        for topic, texts in written.items():
-            target = targets[topic]
-            if target is not None and texts:
-                target.write(b"\n".join(texts))
-                target.write(b"\n")
-        if lines_before % _LINES_BETWEEN_DRAINS < _LINES_AT_ONCE:
-            # Nobody keeps the rows here; a fold remembers which have changed until it is asked.
-            deque(fold.changed_rows(), maxlen=0)
-        progress.update(len(batch))
-    return report
+    rating = _Rating(rules, files, tally)
+    with no_collection(), ExitStack() as stack:
+        # The same file again if it is one, which then goes on where the loop left it.
+        rest = iter(lines)
+        for batch in batched(rest, LINES_AT_ONCE):
+            rating.take(decoded(batch))
+            progress.update(len(batch))
+            if rating.lines >= _LINES_ALONE:
+                break
+        else:
+            return rating.counts
+        if writes_standard_output(files.changed):
+            rating.write_changed_to(stack.enter_context(Writer()))
+        for found in stack.enter_context(Decoder(rest)):
+            rating.take(found)
+            progress.update(len(found[0]))
+    return rating.counts
 
 
-def _fold_lines(
-    fold: Ladders, lines: list[bytes], lines_before: int, report: OutcomeCounts, tally: Tally | None
-) -> dict[str, list[bytes]]:
-    written: dict[str, list[bytes]] = {
-        topic: [] for topic in (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
-    }
-    for number, line in enumerate(lines, start=lines_before + 1):
-        if line.isspace():
-            continue
-        out: list[Output] = []
-        try:
-            event = decode_line(line)
-            outcome = fold.apply(event, out)
-        except Rejected as rejected:
-            report.count(REJECTED)
-            written[GAME_REJECTED].append(_rejection(number, rejected, line))
-            continue
-        report.count(outcome)
-        if tally is not None:
-            tally.add(event, out)
-        for topic, _, body in out:
-            written[topic].append(orjson.dumps(body))
-    return written
+class _Rating:
+    """The fold, its account, and where its outcomes go."""
+
+    def __init__(self, rules: Mapping[str, LadderRules], files: RateFiles, tally: Tally | None) -> None:
+        self.counts = OutcomeCounts()
+        self.lines = 0
+        self._fold = Ladders(rules)
+        self._tally = tally
+        self._changed = files.changed
+        self._writer: Writer | None = None
+        self._others = {
+            COMPETITION_CLOSED: files.closed,
+            GAME_IGNORED: files.ignored,
+            GAME_REJECTED: files.rejected,
+        }
+
+    def write_changed_to(self, writer: Writer) -> None:
+        """Let another process write the rating-changed events from here on."""
+        self._writer = writer
+
+    def take(self, batch: Batch) -> None:
+        """Fold the events of the next lines, and write what they put out."""
+        fold = self._fold.fold
+        published: list[Publication] = []
+        outcomes = []
+        number = self.lines
+        for line, entry in zip(*batch, strict=True):
+            number += 1
+            before = len(published)
+            try:
+                if entry is not None:
+                    event: Event = _new(Game, entry)
+                elif line.strip():
+                    event = decode_line(line)
+                else:
+                    continue
+                outcomes.append(fold(event, published))
+            except Rejected as rejected:
+                outcomes.append(REJECTED)
+                published.append(_rejection(number, rejected, line))
+            else:
+                if self._tally is not None:
+                    self._tally.add(event, published[before:])
+        self.counts.count_all(outcomes)
+        self._write(published)
+        self.lines = number
+        # Nobody keeps the rows here; a fold remembers which have changed until it is asked.
+        self._fold.drop_changes()
+
+    def _write(self, published: list[Publication]) -> None:
+        changed: list[GameRated | bytes] = []
+        for publication in published:
+            if not isinstance(publication, Output):
+                changed.append(publication)
+                for closing in publication[-1]:
+                    self._write_other(COMPETITION_CLOSED, closing)
+            elif publication.topic == RATING_CHANGED:
+                changed.append(orjson.dumps(publication.body))
+            else:
+                self._write_other(publication.topic, publication.body)
+        if self._writer is not None:
+            if changed:
+                self._writer.write(changed)
+        elif self._changed is not None:
+            self._changed.write(lines_of(changed))
+
+    def _write_other(self, topic: str, body: Mapping[str, Any]) -> None:
+        file = self._others[topic]
+        if file is not None:
+            file.write(orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _rejection(number: int, rejected: Rejected, line: bytes) -> bytes:
+def _rejection(number: int, rejected: Rejected, line: bytes) -> Output:
     text = line.rstrip(b"\r\n").decode(errors="backslashreplace")
-    return orjson.dumps(
-        {"line": number, "reason": rejected.reason, "message": rejected.message, "value": text}
-    )
+    body = {"line": number, "reason": rejected.reason, "message": rejected.message, "value": text}
+    return Output(GAME_REJECTED, "", body)

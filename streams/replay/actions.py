@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 
 from streams.exports import ExportError
 from streams.files import progress
-from streams.imports.report import DAMAGED
+from streams.options import file_errors
 from streams.replay.audit import AuditReport, AuditRequest, audit
 from streams.replay.compare import text
 from streams.replay.errors import ReplayError
@@ -104,15 +104,12 @@ def show_comparisons(outcomes: tuple[Outcome, Outcome], about: str, top: int, ht
 def _errors() -> Iterator[None]:
     """Show what the user can do something about as a message."""
     try:
-        yield
+        with file_errors():
+            yield
     except (ReplayError, ExportError) as error:
         raise click.ClickException(str(error)) from error
-    except DAMAGED as error:
-        raise click.ClickException(f"a packed file is damaged: {error}") from error
     except KafkaError as error:
         raise click.ClickException(f"Kafka: {error or type(error).__name__}") from error
-    except OSError as error:
-        raise click.ClickException(f"{error.filename or 'output'}: {error.strerror}") from error
 
 
 def _settings(given: Given) -> Settings:

@@ -1,0 +1,241 @@
+"""What `ladderlog rate` does before and after the fold, in processes of their own.
+
+The fold itself is one after the other: a rating depends on the games before. Reading JSON and writing it need
+not wait for it, and cost as much together. Batches go from process to process as MessagePack, the cheapest
+way for plain values; what was a tuple arrives as a list.
+"""
+
+import gc
+import io
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Semaphore, Thread
+from types import TracebackType
+from typing import IO, Any, Self
+
+import msgspec.msgpack
+
+from streams.events import MAX_RECORD_BYTES, decode_line
+from streams.files import batched
+from streams.game_decoder import plain_values
+from streams.ladders import GameRated
+from streams.model import Game, Rejected
+from streams.rating_changed import RatingChangedEvent, changed_events, encode_lines
+
+# Few enough for what a batch makes to stay in the processor's cache from stage to stage.
+LINES_AT_ONCE = 100
+# Batches on their way through the decoding process: enough for it never to wait.
+_BATCHES_AHEAD = 64
+_END = b""
+_NICENESS = 5
+_STANDARD_OUTPUT = 1
+
+# A game as the values of its fields; None for a line that is no game.
+Entry = Sequence[Any] | None
+# Lines, and an entry for each of them.
+Batch = tuple[Sequence[bytes], Sequence[Entry]]
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack: Any = msgspec.msgpack.Decoder().decode
+
+# Not fork: a copy of a process with threads is asking for trouble.
+_spawn = multiprocessing.get_context("spawn")
+
+
+class StageError(RuntimeError):
+    """A process of a stage has ended before its work was done."""
+
+
+class Decoder:
+    """Decodes lines in a process of its own, some batches ahead of who iterates. Use it as a context.
+
+    The lines come from the rest of a file on disk, which the process reads itself, or from an iterator, out
+    of which a thread feeds it.
+    """
+
+    def __init__(self, lines: IO[bytes] | Iterable[bytes]) -> None:
+        self._window = Semaphore(_BATCHES_AHEAD)
+        self._error: BaseException | None = None
+        self._leaving = False
+        self._own, theirs = _spawn.Pipe()
+        file = _position(lines)
+        self._process = _spawn.Process(target=_decode, args=(theirs, file), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._feeder: Thread | None = None
+        if file is None:
+            self._feeder = Thread(target=self._feed, args=(batched(lines, LINES_AT_ONCE),), daemon=True)
+
+    def __enter__(self) -> Self:
+        if self._feeder is not None:
+            self._feeder.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leaving = True
+        self._window.release()
+        if kind is not None:
+            self._process.kill()
+        self._process.join()
+        self._own.close()
+
+    def __iter__(self) -> Iterator[Batch]:
+        while True:
+            try:
+                found = self._own.recv_bytes()
+            except (EOFError, ConnectionError):
+                raise StageError("the decoding process has ended") from self._error
+            if found == _END:
+                break
+            self._window.release()
+            yield _unpack(found)
+        if self._feeder is not None:
+            self._feeder.join()
+        if self._error is not None:
+            raise self._error
+
+    def _feed(self, batches: Iterator[list[bytes]]) -> None:
+        try:
+            for batch in batches:
+                self._window.acquire()  # released by who reads
+                if self._leaving:
+                    return
+                self._own.send_bytes(_pack(batch))
+        except BaseException as error:  # noqa: BLE001 - raised again by who reads
+            self._error = error
+        try:
+            self._own.send_bytes(_END)
+        except OSError as error:
+            self._error = self._error or error
+
+
+class Writer:
+    """Writes rating-changed lines to standard output, in a process of its own.
+
+    Use it as a context; leaving it waits until everything is written. Raises OSError when it could not be.
+    """
+
+    def __init__(self) -> None:
+        sys.stdout.flush()
+        self._own, theirs = _spawn.Pipe()
+        self._process = _spawn.Process(target=_write, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._send(_END)
+            self._settle()
+        else:
+            self._process.kill()
+        self._process.join()
+        self._own.close()
+
+    def write(self, published: list[GameRated | bytes]) -> None:
+        """Write what rated games publish, and lines that are encoded already, in order."""
+        self._send(_pack(published))
+
+    def _send(self, content: bytes) -> None:
+        try:
+            self._own.send_bytes(content)
+        except OSError:
+            self._settle()
+            raise
+
+    def _settle(self) -> None:
+        """Wait for the process's last word: the number of the error that ended it, 0 for none."""
+        try:
+            number = int.from_bytes(self._own.recv_bytes())
+        except (EOFError, ConnectionError):
+            raise StageError("the writing process has ended") from None
+        if number:
+            raise OSError(number, os.strerror(number), "standard output")
+
+
+def decoded(lines: Sequence[bytes]) -> Batch:
+    """Decode lines as far as they are games."""
+    return lines, list(map(_entry, lines))
+
+
+def lines_of(published: Iterable[GameRated | bytes]) -> bytes:
+    """Give what rated games publish, and lines that are encoded already, as JSON lines in order."""
+    found = []
+    events: list[RatingChangedEvent] = []
+    for entry in published:
+        if isinstance(entry, bytes):
+            found += [encode_lines(events), entry, b"\n"]
+            events.clear()
+        else:
+            events += changed_events(entry)
+    return b"".join([*found, encode_lines(events)])
+
+
+def writes_standard_output(file: Any) -> bool:
+    """Say whether a file is the process's standard output, which its children write to as well."""
+    return file is not None and file is getattr(sys.__stdout__, "buffer", None)
+
+
+def _entry(line: bytes) -> Entry:
+    values = plain_values(line) if len(line) <= MAX_RECORD_BYTES else None
+    if values is not None:
+        return values
+    try:
+        event = decode_line(line)
+    except Rejected:
+        return None
+    return tuple(event) if type(event) is Game else None
+
+
+def _begin() -> None:
+    # Ctrl-C reaches the whole group of processes; the one that started this one ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # for the whole life of the process; see streams.garbage
+    # Everybody waits for the fold: where processors are few, it goes first.
+    os.nice(_NICENESS)
+
+
+def _position(lines: Any) -> tuple[str, int] | None:
+    """Give the path of a file on disk and how far it was read; None for what is anything else."""
+    if isinstance(lines, io.BufferedReader) and isinstance(lines.raw, io.FileIO) and lines.seekable():
+        return str(lines.name), lines.tell()
+    return None
+
+
+def _decode(pipe: Connection, file: tuple[str, int] | None) -> None:
+    _begin()
+    if file is None:
+        while (batch := pipe.recv_bytes()) != _END:
+            pipe.send_bytes(_pack(decoded(_unpack(batch))))
+    else:
+        path, position = file
+        with Path(path).open("rb") as lines:
+            lines.seek(position)
+            for read in batched(lines, LINES_AT_ONCE):
+                pipe.send_bytes(_pack(decoded(read)))
+    pipe.send_bytes(_END)
+
+
+def _write(pipe: Connection) -> None:
+    _begin()
+    number = 0
+    try:
+        with open(_STANDARD_OUTPUT, "wb", closefd=False) as output:
+            while (batch := pipe.recv_bytes()) != _END:
+                output.write(lines_of(_unpack(batch)))
+    except EOFError:
+        return
+    except OSError as error:
+        number = error.errno or 1
+    pipe.send_bytes(number.to_bytes(4))
