@@ -198,6 +198,9 @@ class CorrectedLadders:
         """Yield (key, row) of every row changed since the last call; a None row is deleted."""
         rows, self._rows = self._rows, {}
         yield from rows.items()
+        if not self._row_keys:
+            yield from self._live.changed_rows()
+            return
         for key, row in self._live.changed_rows():
             self._know(key, row)
             yield key, row

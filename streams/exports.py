@@ -23,7 +23,8 @@ import zstandard
 
 from streams.files import open_lines, progress
 from streams.imports.report import DAMAGED, ImportReport, LeftOut
-from streams.ladders import RATING_CHANGED
+from streams.ladders import RATING_CHANGED, GameRated, rating_changes
+from streams.rating_changed import changed_events, encode_lines
 from streams.schemas import first_error, validator
 
 # Each column and its type; statistics are those named in the second table.
@@ -64,6 +65,9 @@ class EventWriter(Protocol):
 
     def write(self, event: Mapping[str, Any]) -> None:
         """Write an event that fits its schema. Raises ExportError when the format cannot hold it."""
+
+    def write_rated(self, rated: GameRated) -> None:
+        """Write what a rated game publishes, but for the standings of a closed week."""
 
     def close(self) -> None:
         """Finish the file: only then it has its name."""
@@ -168,6 +172,11 @@ class _Writer(ABC):
     def write(self, event: Mapping[str, Any]) -> None:
         """Write an event that fits its schema."""
 
+    def write_rated(self, rated: GameRated) -> None:
+        """Write what a rated game publishes, but for the standings of a closed week."""
+        for body in rating_changes(rated):
+            self.write(body)
+
     @abstractmethod
     def finish(self) -> None:
         """Hand the target what is still held back."""
@@ -192,6 +201,10 @@ class JsonLinesWriter(_Writer):
     def write(self, event: Mapping[str, Any]) -> None:
         """Write an event."""
         self._target.stream.write(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+
+    def write_rated(self, rated: GameRated) -> None:
+        """Write what a rated game publishes, in a third of the time."""
+        self._target.stream.write(encode_lines(changed_events(rated)))
 
     def finish(self) -> None:
         """Hold nothing back."""

@@ -132,15 +132,19 @@ def outputs(publications: Iterable[Publication]) -> list[Output]:
         if isinstance(publication, Output):
             out.append(publication)
         else:
-            _write_out(publication, out)
+            ladder, *_, closings = publication
+            out += [Output(RATING_CHANGED, body["player_id"], body) for body in rating_changes(publication)]
+            out += [Output(COMPETITION_CLOSED, ladder, closing) for closing in closings]
     return out
 
 
-def _write_out(rated: GameRated, out: list[Output]) -> None:
-    ladder, game_id, ended_at, changes, players, tallies, closings = rated
+def rating_changes(rated: GameRated) -> list[RatingChanged]:
+    """Write out the changes of a rated game, in the order of publication."""
+    ladder, game_id, ended_at, changes, players, tallies, _ = rated
     counts = {player_id: _counts(tally) for player_id, tally in zip(players, tallies, strict=True)}
     quoted_ladder = quote_part(ladder)
     quoted_game = quote_part(game_id)
+    bodies = []
     for name, changed in changes:
         start = f"{quoted_ladder}/{name}/{quoted_game}/"
         for player_id, before, after, sequence, details in changed:
@@ -158,8 +162,8 @@ def _write_out(rated: GameRated, out: list[Output]) -> None:
             }
             if details is not None:
                 body.update(details)  # type: ignore[typeddict-item]
-            out.append(Output(RATING_CHANGED, player_id, body))
-    out += [Output(COMPETITION_CLOSED, ladder, closing) for closing in closings]
+            bodies.append(body)
+    return bodies
 
 
 class Ladders:
@@ -351,6 +355,9 @@ class _Ladder:
         self.systems = {system.name: system for system in rules.new_systems()}
         weekly = self.systems.get(Weekly.name)
         self.weekly = weekly if isinstance(weekly, Weekly) else None
+        # What row keys begin with, by kind.
+        kinds = ("player", "game", *(kind for system in self.systems.values() for kind in system.row_kinds))
+        self._prefixes = {kind: join_key(kind, self.ladder, "") for kind in kinds}
         self._rated_by = [(system.name, system.rate) for system in self.systems.values()]
         self._games = _RememberedGames(int(rules.remember.total_seconds()) // _HOUR)
         self.tallies: dict[str, Tally] = {}
@@ -462,15 +469,17 @@ class _Ladder:
             self._system_of(kind).load_row(kind, key, row)
 
     def changed_rows(self) -> Iterator[tuple[str, Any | None]]:
-        ladder = self.ladder
+        prefixes = self._prefixes
+        prefix = prefixes["player"]
         for player_id in dict.fromkeys(self._changed):
-            yield join_key("player", ladder, player_id), self._player_row(player_id)
+            yield prefix + player_id, self._player_row(player_id)
         self._changed.clear()
+        prefix = prefixes["game"]
         for game_id, row in self._games.changed_rows():
-            yield join_key("game", ladder, game_id), row
+            yield prefix + game_id, row
         for system in self.systems.values():
             for kind, key, own in system.changed_rows():
-                yield join_key(kind, ladder, key), own
+                yield prefixes[kind] + key, own
 
     def drop_changes(self) -> None:
         self._changed.clear()

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from streams.events import GAME_REJECTED
 from streams.exports import EventWriter, open_writer
-from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Publication, outputs
+from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Output, Publication
 from streams.model import Event, Rejected
 
 TABLES = "tables"
@@ -47,6 +47,7 @@ class Outlet:
         self._files = files
         self._describe = describe
         self._writers: dict[str, EventWriter] = {}
+        self._changed: EventWriter | None = None
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
@@ -54,6 +55,7 @@ class Outlet:
             for content, path in self._files.items():
                 writer = open_writer(path, None if content == RATING_CHANGED else _LINES)
                 self._writers[content] = opening.enter_context(writer)
+            self._changed = self._writers.get(RATING_CHANGED)
             self._opened = opening.pop_all()
         return self
 
@@ -64,10 +66,19 @@ class Outlet:
 
     def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:  # noqa: ARG002
         """Write what one event has published."""
-        for topic, _, body in outputs(published):
-            writer = self._writers.get(topic)
-            if writer is not None:
-                writer.write(body)
+        for publication in published:
+            if isinstance(publication, Output):
+                self._write(publication.topic, publication.body)
+                continue
+            if self._changed is not None:
+                self._changed.write_rated(publication)
+            for closing in publication[-1]:
+                self._write(COMPETITION_CLOSED, closing)
+
+    def _write(self, topic: str, body: Mapping[str, Any]) -> None:
+        writer = self._writers.get(topic)
+        if writer is not None:
+            writer.write(body)
 
     def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
         """Write one rejection."""

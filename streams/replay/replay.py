@@ -19,6 +19,7 @@ from typing import Any
 
 import orjson
 
+from streams.garbage import no_collection
 from streams.replay.folding import Rules
 from streams.replay.log import PartitionReplay
 from streams.replay.outlet import TABLES, Outlet, ReplayFiles, describe_record
@@ -70,8 +71,9 @@ def replay_stretch(
         advance=advance,
     )
     before = dict(replay.fold.counts)
-    asyncio.run(replay.run())
-    outlet.write_rows(replay.fold.rows())
+    with no_collection():
+        asyncio.run(replay.run())
+        outlet.write_rows(replay.fold.rows())
     return {name: count - before[name] for name, count in replay.fold.counts.items()}
 
 
