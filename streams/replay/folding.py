@@ -3,12 +3,13 @@
 Whether events come from a topic or a file, what they put out goes to a Taker.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import orjson
 
 from streams.corrections import CorrectedLadders, CorrectionPlan
+from streams.events import AT_ONCE, decode_all
 from streams.ladder_file import LadderRules
 from streams.ladders import NOTED, Publication
 from streams.model import CorrectionsApplied, Event, Rejected
@@ -69,19 +70,31 @@ class PartitionFold:
 
     def apply(
         self,
-        items: Iterable[tuple[int, Item]],
+        items: Sequence[tuple[int, Item]],
         decode: Callable[[Item], Event],
         taker: Taker | None,
         emit_from: int = 0,
     ) -> None:
         """Apply items, each with its offset; what those from `emit_from` on put out goes to the taker."""
+        for first in range(0, len(items), AT_ONCE):
+            piece = items[first : first + AT_ONCE]
+            self._apply(piece, decode_all(decode, [item for _, item in piece]), taker, emit_from)
+
+    def _apply(
+        self,
+        items: Sequence[tuple[int, Any]],
+        events: Sequence[Event | Rejected],
+        taker: Taker | None,
+        emit_from: int,
+    ) -> None:
         fold = self._fold.fold
         counts = self.counts
         out: list[Publication] = []
-        for offset, item in items:
+        for (offset, item), event in zip(items, events, strict=True):
             counts[READ] += 1
             try:
-                event = decode(item)
+                if isinstance(event, Rejected):
+                    raise event
                 outcome = fold(event, offset, out)
             except Rejected as rejected:
                 counts[REJECTED] += 1

@@ -11,9 +11,9 @@ from aiokafka.errors import OffsetOutOfRangeError
 from aiokafka.structs import ConsumerRecord
 
 from streams.corrections import CorrectionPlan
-from streams.events import decode_record
+from streams.events import decode_consumed
 from streams.garbage import no_collection
-from streams.model import Event, Rejected
+from streams.model import Rejected
 from streams.replay.errors import LostError, ReplayError
 from streams.replay.folding import CorrectionsFound, PartitionFold, Rules, Taker
 from streams.replay.positions import Position
@@ -144,7 +144,7 @@ class PartitionReplay:
         for start in range(0, len(records), _RECORDS_BETWEEN_PAUSES):
             piece = records[start : start + _RECORDS_BETWEEN_PAUSES]
             numbered = [(record.offset, record) for record in piece]
-            self.fold.apply(numbered, decode, self._taker, self._emit_from)
+            self.fold.apply(numbered, decode_consumed, self._taker, self._emit_from)
             await asyncio.sleep(0)
         self._next = records[-1].offset + 1
         if self._next > self._reported:
@@ -178,15 +178,10 @@ async def read_plan(settings: Settings, tp: TopicPartition, start: int, end: int
         for record in records:
             if _may_correct(record):
                 try:
-                    plan.note(decode(record), record.offset)
+                    plan.note(decode_consumed(record), record.offset)
                 except Rejected:
                     continue
     return plan
-
-
-def decode(record: ConsumerRecord) -> Event:
-    """Decode a record of the input. Raises Rejected."""
-    return decode_record(record.value, record.key, record.headers, record.timestamp)
 
 
 def _may_correct(record: ConsumerRecord) -> bool:

@@ -11,7 +11,7 @@ import click
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
-from streams.events import decode_record
+from streams.events import decode_consumed
 from streams.files import progress
 from streams.model import Game, GameVoided, Rejected
 from streams.options import kafka_options, ladders_option, read_rules
@@ -116,6 +116,6 @@ async def _events(settings: Settings, tp: TopicPartition) -> AsyncIterator[Game 
         async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
             for record in records:
                 with suppress(Rejected):
-                    event = decode_record(record.value, record.key, record.headers, record.timestamp)
+                    event = decode_consumed(record)
                     if isinstance(event, Game | GameVoided):
                         yield event

@@ -19,9 +19,11 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
 from streams.events import (
+    AT_ONCE,
     GAME_REJECTED,
     WEEK_ENDED,
-    decode_record,
+    decode_all,
+    decode_consumed,
     encode_event,
     encode_published,
 )
@@ -44,8 +46,6 @@ _RETRY_BACKOFF_MS = 5
 # An open transaction of a worker that died holds up every read_committed reader until the next owner's
 # producer starts, at most this long. A transaction of 30,000 games takes well under two seconds.
 _TRANSACTION_TIMEOUT_MS = 20_000
-# Games folded without a pause for heartbeats and other partitions; about 5 ms.
-_GAMES_BETWEEN_PAUSES = 200
 # A transaction's end is marked in every partition it wrote to; the marker takes an offset.
 _MARKER = 1
 # Week-ended records appended in one go: about 10 ms. The rest follows a second later.
@@ -126,9 +126,9 @@ class Partition:
         """
         producer = self._started_producer()
         batches = Batches(producer)
-        for start in range(0, len(records), _GAMES_BETWEEN_PAUSES):
-            for record in records[start : start + _GAMES_BETWEEN_PAUSES]:
-                self._apply_record(record, batches)
+        for start in range(0, len(records), AT_ONCE):
+            self._apply_few(records[start : start + AT_ONCE], batches)
+            # A pause for heartbeats and other partitions, after about 5 ms.
             await asyncio.sleep(0)
         self.next_offset = records[-1].offset + 1
         self._append_rows(batches, records[-1].timestamp)
@@ -200,22 +200,29 @@ class Partition:
             await self._reader.start()
         return self._reader
 
-    def _apply_record(self, record: ConsumerRecord, batches: Batches) -> None:
-        out: list[Publication] = []
-        try:
-            event = decode_record(record.value, record.key, record.headers, record.timestamp)
-            outcome = self._fold.fold(event, out)
-        except Rejected as rejected:
-            self.counts.count(REJECTED)
-            self._reject(record, rejected, batches)
-            return
-        self.counts.count(outcome)
-        if type(event) is Game:
-            self._last_game_ended = event.ended_epoch
-        elif isinstance(event, WeekEnded):
-            self._appended_weeks.discard(_ending(event))
-        position = f"{record.topic}/{record.partition}/{record.offset}"
-        self._append_published(out, position, record.timestamp, batches)
+    def _apply_few(self, records: Sequence[ConsumerRecord], batches: Batches) -> None:
+        fold = self._fold.fold
+        outcomes = []
+        published: list[tuple[ConsumerRecord, list[Publication]]] = []
+        for record, event in zip(records, decode_all(decode_consumed, records), strict=True):
+            out: list[Publication] = []
+            try:
+                if isinstance(event, Rejected):
+                    raise event
+                outcomes.append(fold(event, out))
+            except Rejected as rejected:
+                outcomes.append(REJECTED)
+                self._reject(record, rejected, batches)
+                continue
+            if type(event) is Game:
+                self._last_game_ended = event.ended_epoch
+            elif isinstance(event, WeekEnded):
+                self._appended_weeks.discard(_ending(event))
+            published.append((record, out))
+        self.counts.count_all(outcomes)
+        for record, out in published:
+            position = f"{record.topic}/{record.partition}/{record.offset}"
+            self._append_published(out, position, record.timestamp, batches)
 
     def _append_published(
         self, publications: Iterable[Publication], position: str, timestamp: int, batches: Batches

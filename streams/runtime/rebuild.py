@@ -21,7 +21,7 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
 
 from streams.corrections import CorrectedLadders, CorrectionPlan
-from streams.events import CORRECTIONS_APPLIED, decode_record, encode_event
+from streams.events import CORRECTIONS_APPLIED, decode_consumed, encode_event
 from streams.ladder_file import LadderRules
 from streams.ladders import COMPETITION_CLOSED, RATING_CHANGED, Ladders, Output
 from streams.model import Event, Rejected
@@ -141,8 +141,8 @@ class _Correcting(Partition):
             offsets = await self._append_markers(known, now)
             batches = Batches(producer)
             between = [record async for record in self._records(self.next_offset, min(offsets.values()))]
+            self._apply_few(between, batches)
             for record in between:
-                self._apply_record(record, batches)
                 _fold_record(fold, record)
             position = f"{self.tp.topic}/{self.tp.partition}/{min(offsets.values())}"
             self._append_published(self._settle(fold, offsets), position, now, batches)
@@ -221,7 +221,7 @@ class _Correcting(Partition):
 
 def _decoded(record: ConsumerRecord) -> Event | None:
     with suppress(Rejected):
-        return decode_record(record.value, record.key, record.headers, record.timestamp)
+        return decode_consumed(record)
     return None
 
 
