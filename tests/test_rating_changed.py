@@ -51,9 +51,9 @@ def test_encoded_at_once_or_after_being_written_out_it_is_the_same() -> None:
     ]
 
     assert {topic for topic, _ in at_once} > {RATING_CHANGED, COMPETITION_CLOSED}
-    for (topic, one), (topic_other, other) in zip(at_once, written, strict=True):
-        assert (topic, one.key, one.headers) == (topic_other, other.key, other.headers)
-        assert list(orjson.loads(one.value).items()) == list(orjson.loads(other.value).items())
+    for (topic, (key, value, headers)), (topic_other, other) in zip(at_once, written, strict=True):
+        assert (topic, key, headers) == (topic_other, other.key, other.headers)
+        assert list(orjson.loads(value).items()) == list(orjson.loads(other.value).items())
 
 
 def test_lines_are_the_encoded_events_with_line_ends() -> None:
@@ -62,5 +62,5 @@ def test_lines_are_the_encoded_events_with_line_ends() -> None:
     encoded = encode_published(rated, b"", "")
 
     assert encode_lines(changed) == b"".join(
-        record.value + b"\n" for topic, record in encoded if topic == RATING_CHANGED
+        value + b"\n" for topic, (_, value, _) in encoded if topic == RATING_CHANGED
     )

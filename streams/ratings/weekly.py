@@ -360,8 +360,9 @@ class Weekly(System):
             yield WEEK_ROW, week.label, None
         self._finalised.clear()
         for week in self._weeks.values():
+            prefix = join_key(week.label, "")
             for player_id in dict.fromkeys(week.changed):
-                yield PLAYER_ROW, join_key(week.label, player_id), week.players[player_id].row()
+                yield PLAYER_ROW, prefix + player_id, week.players[player_id].row()
             week.changed.clear()
             if week.state_changed:
                 yield WEEK_ROW, week.label, [week.revision]
