@@ -69,7 +69,7 @@ def rate_lines(
             rating.write_changed_to(stack.enter_context(Writer()))
         for found in stack.enter_context(Decoder(rest)):
             rating.take(found)
-            progress.update(len(found[0]))
+            progress.update(len(found.entries))
     return rating.counts
 
 
@@ -98,27 +98,27 @@ class _Rating:
         fold = self._fold.fold
         published: list[Publication] = []
         outcomes = []
-        number = self.lines
-        for line, entry in zip(*batch, strict=True):
-            number += 1
-            before = len(published)
+        tally = self._tally
+        before = 0
+        for place, entry in enumerate(batch.entries):
             try:
                 if entry is not None:
                     event: Event = _new(Game, entry)
-                elif line.strip():
+                elif (line := batch.lines[place]).strip():
                     event = decode_line(line)
                 else:
                     continue
                 outcomes.append(fold(event, published))
             except Rejected as rejected:
                 outcomes.append(REJECTED)
-                published.append(_rejection(number, rejected, line))
+                published.append(_rejection(self.lines + place + 1, rejected, batch.lines[place]))
             else:
-                if self._tally is not None:
-                    self._tally.add(event, published[before:])
+                if tally is not None:
+                    tally.add(event, published[before:])
+                    before = len(published)
         self.counts.count_all(outcomes)
         self._write(published)
-        self.lines = number
+        self.lines += len(batch.entries)
         # Nobody keeps the rows here; a fold remembers which have changed until it is asked.
         self._fold.drop_changes()
 

@@ -5,6 +5,7 @@ not wait for it, and cost as much together. Batches go from process to process a
 way for plain values; what was a tuple arrives as a list.
 """
 
+import fcntl
 import gc
 import io
 import multiprocessing
@@ -16,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Semaphore, Thread
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 import msgspec.msgpack
 
@@ -34,11 +35,11 @@ _BATCHES_AHEAD = 64
 _END = b""
 _NICENESS = 5
 _STANDARD_OUTPUT = 1
+# For 3,000 games, so that nobody waits while one of the others has the processor.
+_PIPE_BYTES = 1024 * 1024
 
 # A game as the values of its fields; None for a line that is no game.
 Entry = Sequence[Any] | None
-# Lines, and an entry for each of them.
-Batch = tuple[Sequence[bytes], Sequence[Entry]]
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack: Any = msgspec.msgpack.Decoder().decode
@@ -62,11 +63,13 @@ class Decoder:
         self._window = Semaphore(_BATCHES_AHEAD)
         self._error: BaseException | None = None
         self._leaving = False
-        self._own, theirs = _spawn.Pipe()
+        self._found, results = _wide_pipe()
+        work, self._work = _wide_pipe()
         file = _position(lines)
-        self._process = _spawn.Process(target=_decode, args=(theirs, file), daemon=True)
+        self._process = _spawn.Process(target=_decode, args=(work, results, file), daemon=True)
         self._process.start()
-        theirs.close()
+        work.close()
+        results.close()
         self._feeder: Thread | None = None
         if file is None:
             self._feeder = Thread(target=self._feed, args=(batched(lines, LINES_AT_ONCE),), daemon=True)
@@ -84,18 +87,19 @@ class Decoder:
         if kind is not None:
             self._process.kill()
         self._process.join()
-        self._own.close()
+        self._found.close()
+        self._work.close()
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> "Iterator[Batch]":
         while True:
             try:
-                found = self._own.recv_bytes()
+                found = self._found.recv_bytes()
             except (EOFError, ConnectionError):
                 raise StageError("the decoding process has ended") from self._error
             if found == _END:
                 break
             self._window.release()
-            yield _unpack(found)
+            yield Batch(*_unpack(found))
         if self._feeder is not None:
             self._feeder.join()
         if self._error is not None:
@@ -107,11 +111,11 @@ class Decoder:
                 self._window.acquire()  # released by who reads
                 if self._leaving:
                     return
-                self._own.send_bytes(_pack(batch))
+                self._work.send_bytes(_pack(batch))
         except BaseException as error:  # noqa: BLE001 - raised again by who reads
             self._error = error
         try:
-            self._own.send_bytes(_END)
+            self._work.send_bytes(_END)
         except OSError as error:
             self._error = self._error or error
 
@@ -124,10 +128,12 @@ class Writer:
 
     def __init__(self) -> None:
         sys.stdout.flush()
-        self._own, theirs = _spawn.Pipe()
-        self._process = _spawn.Process(target=_write, args=(theirs,), daemon=True)
+        work, self._work = _wide_pipe()
+        self._last_word, results = _spawn.Pipe(duplex=False)
+        self._process = _spawn.Process(target=_write, args=(work, results), daemon=True)
         self._process.start()
-        theirs.close()
+        work.close()
+        results.close()
 
     def __enter__(self) -> Self:
         return self
@@ -141,7 +147,8 @@ class Writer:
         else:
             self._process.kill()
         self._process.join()
-        self._own.close()
+        self._work.close()
+        self._last_word.close()
 
     def write(self, published: list[GameRated | bytes]) -> None:
         """Write what rated games publish, and lines that are encoded already, in order."""
@@ -149,7 +156,7 @@ class Writer:
 
     def _send(self, content: bytes) -> None:
         try:
-            self._own.send_bytes(content)
+            self._work.send_bytes(content)
         except OSError:
             self._settle()
             raise
@@ -157,16 +164,36 @@ class Writer:
     def _settle(self) -> None:
         """Wait for the process's last word: the number of the error that ended it, 0 for none."""
         try:
-            number = int.from_bytes(self._own.recv_bytes())
+            number = int.from_bytes(self._last_word.recv_bytes())
         except (EOFError, ConnectionError):
             raise StageError("the writing process has ended") from None
         if number:
             raise OSError(number, os.strerror(number), "standard output")
 
 
+class Batch(NamedTuple):
+    """Lines, and an entry for each of them: the values of a game's fields, or None when it is no game.
+
+    The lines are packed as long as nobody asks for them: few do.
+    """
+
+    entries: Sequence[Entry]
+    packed: bytes
+
+    @property
+    def lines(self) -> Sequence[bytes]:
+        """Give the lines."""
+        found: Sequence[bytes] = _unpack(self.packed)
+        return found
+
+
 def decoded(lines: Sequence[bytes]) -> Batch:
     """Decode lines as far as they are games."""
-    return lines, list(map(_entry, lines))
+    return Batch(list(map(_entry, lines)), _pack(lines))
+
+
+def _decoded(lines: Sequence[bytes]) -> bytes:
+    return _pack(tuple(decoded(lines)))
 
 
 def lines_of(published: Iterable[GameRated | bytes]) -> bytes:
@@ -213,29 +240,37 @@ def _position(lines: Any) -> tuple[str, int] | None:
     return None
 
 
-def _decode(pipe: Connection, file: tuple[str, int] | None) -> None:
+def _wide_pipe() -> tuple[Connection, Connection]:
+    """Give both ends of a pipe, made as wide as the system lets everybody where it can be made wider."""
+    reader, writer = _spawn.Pipe(duplex=False)
+    if sys.platform == "linux":
+        fcntl.fcntl(writer.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+    return reader, writer
+
+
+def _decode(work: Connection, results: Connection, file: tuple[str, int] | None) -> None:
     _begin()
     if file is None:
-        while (batch := pipe.recv_bytes()) != _END:
-            pipe.send_bytes(_pack(decoded(_unpack(batch))))
+        while (batch := work.recv_bytes()) != _END:
+            results.send_bytes(_decoded(_unpack(batch)))
     else:
         path, position = file
         with Path(path).open("rb") as lines:
             lines.seek(position)
             for read in batched(lines, LINES_AT_ONCE):
-                pipe.send_bytes(_pack(decoded(read)))
-    pipe.send_bytes(_END)
+                results.send_bytes(_decoded(read))
+    results.send_bytes(_END)
 
 
-def _write(pipe: Connection) -> None:
+def _write(work: Connection, results: Connection) -> None:
     _begin()
     number = 0
     try:
         with open(_STANDARD_OUTPUT, "wb", closefd=False) as output:
-            while (batch := pipe.recv_bytes()) != _END:
+            while (batch := work.recv_bytes()) != _END:
                 output.write(lines_of(_unpack(batch)))
     except EOFError:
         return
     except OSError as error:
         number = error.errno or 1
-    pipe.send_bytes(number.to_bytes(4))
+    results.send_bytes(number.to_bytes(4))
