@@ -273,13 +273,10 @@ class _RememberedGames:
         self._digests: dict[str, int] = {}
         self._versions: dict[str, int] = {}
         self._hours: dict[int, list[str]] = {}
-        self._hour = -1
-        self._next_hour = 0
-        # Those of the hour, for games to come.
-        self._seen: list[str] = []
-        self._changed: list[str] = []
-        self._changes: list[tuple[int, list[str]]] = []
         self._forgotten: list[str] = []
+        self._changes: list[tuple[int, list[str]]] = []
+        # All games that ended before 1970 are of one hour.
+        self._advance(-1)
 
     def find(self, game_id: str) -> int | None:
         """Give the digest of a game; None when it is not remembered."""
@@ -289,21 +286,31 @@ class _RememberedGames:
         """Give the version of a game that is remembered."""
         return self._versions.get(game_id, 1)
 
+    def set_version(self, game_id: str, version: int) -> None:
+        """Remember a game as that version, which `add` takes for the first."""
+        self._versions[game_id] = version
+
     def correct(self, game: Game) -> None:
         """Remember a game as its correction has it, as long as before."""
         self._digests[game.game_id] = game.digest
-        self._versions[game.game_id] = game.version
+        self.set_version(game.game_id, game.version)
         hour = next(hour for hour, seen in self._hours.items() if game.game_id in seen)
         self._changes.append((hour, [game.game_id]))
 
-    def add(self, game: Game) -> None:
+    def add(self, game: Game) -> int | None:
+        """Remember a game from now on, unless it is remembered: then give its digest, and change nothing."""
+        game_id = game.game_id
+        digests = self._digests
+        count = len(digests)
+        known = digests.setdefault(game_id, game.digest)
+        if len(digests) == count:
+            return known
         if game.ended_epoch >= self._next_hour:
             self._advance(int(game.ended_epoch // _HOUR))
             self._forget(self._hour - self._span)
-        game_id = game.game_id
-        self._digests[game_id] = game.digest
         self._seen.append(game_id)
         self._changed.append(game_id)
+        return None
 
     def load(self, game_id: str, row: Any) -> None:
         digest, hour, version = row
@@ -326,15 +333,16 @@ class _RememberedGames:
         yield from rows.items()
 
     def drop_changes(self) -> None:
-        self._changed = []
-        self._changes = [(self._hour, self._changed)]
+        self._changes.clear()
         self._forgotten.clear()
+        self._advance(self._hour)
 
     def _advance(self, hour: int) -> None:
         self._hour = hour
         self._next_hour = (hour + 1) * _HOUR
+        # Those of the hour, for games to come: all that were seen, and what has changed.
         self._seen = self._hours.setdefault(hour, [])
-        self._changed = []
+        self._changed: list[str] = []
         self._changes.append((hour, self._changed))
 
     def _forget(self, before: int) -> None:
@@ -365,23 +373,26 @@ class _Ladder:
         self._changed: list[str] = []
 
     def apply_game(self, game: Game, out: list[Publication]) -> str:
-        known = self._games.find(game.game_id)
-        if known is not None:
-            return self._apply_known(game, known, out)
+        game_id = game.game_id
         if game.version > 1:
+            known = self._games.find(game_id)
             # Of a game that is not remembered any more, or never came: only a rebuild knows.
-            return NOTED
-        if game.game_id in self._corrections:
-            correction = self._corrections[game.game_id]
+            return NOTED if known is None else self._apply_known(game, known, out)
+        if game_id in self._corrections and self._games.find(game_id) is None:
+            correction = self._corrections[game_id]
             if correction is None:
                 self._games.add(game)
-                return self._ignore(game.game_id, "voided", out)
-            game = correction
+                return self._ignore(game_id, "voided", out)
+            outcome = self._apply_new(correction, out)
+            self._games.set_version(game_id, correction.version)
+            return outcome
         return self._apply_new(game, out)
 
     def _apply_new(self, game: Game, out: list[Publication]) -> str:
         game_id = game.game_id
-        self._games.add(game)
+        known = self._games.add(game)
+        if known is not None:
+            return self._apply_known(game, known, out)
         if not game.rated:
             return self._ignore(game_id, "unrated", out)
         places = places_of(game)

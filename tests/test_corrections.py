@@ -106,6 +106,14 @@ def test_the_same_correction_again_is_a_duplicate() -> None:
     assert [fold.apply(event, []) for event in events] == [RATED, NOTED, IGNORED]
 
 
+def test_once_in_force_a_correction_is_the_version_that_is_known() -> None:
+    correction = won("1", "b", "a", version=2)
+    fold = Ladders(RULES, {"1": correction})
+
+    assert [fold.apply(event, []) for event in (won("1", "a", "b"), correction)] == [RATED, IGNORED]
+    assert dict(fold.changed_rows())[f"game/{LADDER}/1"][2] == 2
+
+
 def test_an_equal_or_lower_version_with_other_content_is_a_conflict() -> None:
     fold = Ladders(RULES)
     outputs(fold, [won("1", "a", "b"), won("1", "b", "a", version=3)])

@@ -128,6 +128,16 @@ def test_a_game_is_forgotten_after_the_span_of_event_time() -> None:
     assert len(again) == 2
 
 
+def test_a_game_of_before_1970_is_rated_remembered_and_forgotten() -> None:
+    fold = ladder("fundox", remember="2d")
+    old = won("old", ended_at="1969-07-20T20:17:40Z")
+
+    assert [fold.apply(event, []) for event in (old, old)] == [RATED, IGNORED]
+    assert dict(written(fold))["game/l/old"] is not None
+    fold.apply(won("new"), [])
+    assert dict(written(fold))["game/l/old"] is None
+
+
 def test_a_late_game_is_remembered_as_long_as_any() -> None:
     fold = ladder("fundox", remember="2d")
     changes(fold, won("1", ended_at="2026-11-25T20:00:00Z"))
