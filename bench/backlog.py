@@ -61,7 +61,7 @@ def measure(bootstrap: str, prefix: str, folder: Path, options: Options) -> Tabl
     runs = {name: Runs() for name in ("fetch", "decode", "worker", "ordinary")}
     for _ in range(options.repeat):
         for work in ("fetch", "decode"):
-            runs[work].add(*_bare(settings, work))
+            runs[work].add(*bare_loop(settings, work))
         runs["worker"].add(*_worker(settings, ladders, folder, options.games))
         runs["ordinary"].add(*_ordinary(settings, folder, options.ordinary_games))
     return _table(runs, options)
@@ -89,7 +89,8 @@ def _prepare(settings: Settings, folder: Path, count: int) -> Path:
     return ladders
 
 
-def _bare(settings: Settings, work: str) -> tuple[float, float]:
+def bare_loop(settings: Settings, work: str) -> tuple[float, float]:
+    """Read a topic's partition 0 and nothing else; give games a second, and CPU microseconds a game."""
     command = [str(BENCH / "bare_loop.py"), settings.bootstrap_servers, settings.input_topic, work]
     found = orjson.loads(output_of(command))
     return found["records"] / found["seconds"], 1e6 * found["cpu"] / found["records"]

@@ -1,6 +1,6 @@
 """The benchmark: measures Ladderlog beside its bounds and an ordinary Faust agent, in one run.
 
-python bench/run.py [worker] [latency] [load] [rate] [stages] [closeness]
+python bench/run.py [stages] [rate] [replay] [worker] [latency] [load] [closeness]
 """
 
 import os
@@ -20,13 +20,14 @@ import click
 import latency
 import load
 import rating
+import replay
 import stages
 from processes import BENCH, BenchError, output_of
 from table import Table, fill
 
 from streams.runtime.broker import BrokerError, provided
 
-PARTS = ("stages", "rate", "worker", "latency", "load", "closeness")
+PARTS = ("stages", "rate", "replay", "worker", "latency", "load", "closeness")
 _PROFILE_LINES = 15
 
 
@@ -91,6 +92,10 @@ class Bench:
         """Measure part `rate`."""
         return rating.measure(self.folder, self.sizes.games, self.sizes.repeat)
 
+    def replay(self) -> Table:
+        """Measure part `replay`."""
+        return replay.measure(self.servers(), self.prefix, self.folder, self.sizes.games, self.sizes.repeat)
+
     def stages(self) -> Table:
         """Measure part `stages`."""
         return stages.measure(self.folder, min(self.sizes.games, 100_000))
@@ -123,7 +128,7 @@ def _size(name: str, kind: click.ParamType, text: str, *, multiple: bool = False
 @click.argument("parts", nargs=-1, type=click.Choice(PARTS))
 @_size("games", click.IntRange(1_000), "Of the backlog, and of the file that is rated.")
 @_size("ordinary_games", click.IntRange(100), "That the ordinary agent gets.")
-@_size("repeat", click.IntRange(1), "Rounds of `worker` and `rate`; the median counts.")
+@_size("repeat", click.IntRange(1), "Rounds of `worker`, `rate` and `replay`; the median counts.")
 @_size("rates", click.IntRange(1), "Games a second of `latency`; may be given again.", multiple=True)
 @_size("seconds", click.FloatRange(1), "Measured at each rate.")
 @_size("players", click.IntRange(1_000), "Whose rows are loaded.")

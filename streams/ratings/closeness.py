@@ -94,15 +94,17 @@ class _Results:
 class _Own:
     """One player's scores that never change, the most that was possible, and the other results by type.
 
-    `standing` is the player's, from the first game on that is published here: it spares looking it up.
+    `standing` is the player's, from the first game on that is published here, and `only` the one of the
+    results when there is just one: both spare looking them up.
     """
 
-    __slots__ = ("fixed", "possible", "results", "standing")
+    __slots__ = ("fixed", "only", "possible", "results", "standing")
 
     def __init__(self) -> None:
         self.fixed = 0
         self.possible = 0
         self.standing: Standing | None = None
+        self.only: _Results | None = None
         self.results: dict[str, _Results] = {}
 
 
@@ -136,10 +138,11 @@ class Closeness(System):
         if game.points is None:
             return ignored("no-points")
         if len(places) == PAIR and places[0] != places[1]:
-            self._score_pair(game, places, game.points)
-        else:
-            self._score(game, places, game.points)
-        return [self._publish(player_id) for player_id in game.players], None, (), None
+            one, two = game.players
+            first, second = self._score_pair(game, places, game.points)
+            return (self._publish(one, first), self._publish(two, second)), None, (), None
+        scored = self._score(game, places, game.points)
+        return list(map(self._publish, game.players, scored)), None, (), None
 
     def rating(self, player_id: str) -> float:
         """Give a player's rating under today's averages; 0 without games.
@@ -192,13 +195,13 @@ class Closeness(System):
         self._changed_players.clear()
         self._new_results.clear()
 
-    def _score(self, game: Game, places: Sequence[int], points: Sequence[float]) -> None:
+    def _score(self, game: Game, places: Sequence[int], points: Sequence[float]) -> list[_Own]:
         count = len(points)
         first = min(places)
         winning = winning_points(points, places)
         game_type = self.context.ladder if game.game_type is None else game.game_type
-        for player_id, place, made in zip(game.players, places, points, strict=True):
-            own = self._own.get(player_id) or self._player(player_id)
+        everyone = [self._own.get(player_id) or self._player(player_id) for player_id in game.players]
+        for player_id, own, place, made in zip(game.players, everyone, places, points, strict=True):
             own.possible += FIRST * count
             if place == first:
                 own.fixed += FIRST * count
@@ -206,59 +209,61 @@ class Closeness(System):
                 self._lose(player_id, own, game_type, distance(made, winning), count)
             elif made >= winning:
                 own.fixed += TIE_BREAK * count
-            self._changed_players.append(player_id)
+        self._changed_players += game.players
         average = self._types.get(game_type)
         if average is not None:
             average.settle()
+        return everyone
 
-    def _score_pair(self, game: Game, places: Sequence[int], points: Sequence[float]) -> None:
-        """Do what `_score` does, in two thirds of the time, for two players of whom one has won."""
-        winner, loser = game.players
-        winning, made = points
-        if places[0] > places[1]:
-            winner, loser = loser, winner
-            winning, made = made, winning
-        own = self._own.get(winner) or self._player(winner)
-        own.possible += FIRST * PAIR
-        own.fixed += FIRST * PAIR
-        own = self._own.get(loser) or self._player(loser)
-        own.possible += FIRST * PAIR
+    def _score_pair(self, game: Game, places: Sequence[int], points: Sequence[float]) -> tuple[_Own, _Own]:
+        """Do what `_score` does, in half the time, for two players of whom one has won."""
+        one, two = game.players
+        first = self._own.get(one) or self._player(one)
+        second = self._own.get(two) or self._player(two)
+        first.possible += FIRST * PAIR
+        second.possible += FIRST * PAIR
         self._changed_players += game.players
+        if places[0] < places[1]:
+            winning, made = points
+            first.fixed += FIRST * PAIR
+            loser, own = two, second
+        else:
+            made, winning = points
+            second.fixed += FIRST * PAIR
+            loser, own = one, first
         game_type = self.context.ladder if game.game_type is None else game.game_type
         if winning > 0:
-            self._lose(loser, own, game_type, distance(made, winning), PAIR)
+            self._lose(loser, own, game_type, distance(made, winning), PAIR).settle()
         elif made >= winning:
             own.fixed += TIE_BREAK * PAIR
-        average = self._types.get(game_type)
-        if average is not None:
-            average.settle()
+        return first, second
 
-    def _lose(self, player_id: str, own: _Own, game_type: str, behind: float, count: int) -> None:
+    def _lose(self, player_id: str, own: _Own, game_type: str, behind: float, count: int) -> _GameType:
         average = self._types.get(game_type) or self._game_type(game_type)
         average.losers += 1
         self._changed_types.append(game_type)
         if not behind:
             own.fixed += TIE_BREAK * count
-            return
+            return average
         units = int(behind * UNITS)
         average.total += units
-        results = own.results.get(game_type) or self._results(own, game_type)
-        results.distances.add(units, count)
-        self._new_results.append((player_id, game_type, results.distances.count, behind, count))
+        distances = (own.results.get(game_type) or self._results(own, game_type)).distances
+        distances.add(units, count)
+        self._new_results.append((player_id, game_type, distances.count, behind, count))
+        return average
 
     def _rating(self, own: _Own) -> float:
         possible = self._handicap + own.possible
         if not possible:
             return 0.0
-        results = own.results.values()
-        if len(results) == 1:
+        only = own.only
+        if only is not None:
             # The sum of two is exact before it is rounded, with or without fsum.
-            (only,) = results
             return 100.0 * (own.fixed + only.score()) / possible
-        return 100.0 * math.fsum([own.fixed, *[found.score() for found in results]]) / possible
+        scores = [found.score() for found in own.results.values()]
+        return 100.0 * math.fsum([own.fixed, *scores]) / possible
 
-    def _publish(self, player_id: str) -> Change:
-        own = self._own[player_id]
+    def _publish(self, player_id: str, own: _Own) -> Change:
         standing = own.standing
         if standing is None:
             standing = own.standing = self.players.setdefault(player_id, Standing(0.0, 0, 0))
@@ -284,4 +289,5 @@ class Closeness(System):
         found = own.results.get(game_type)
         if found is None:
             found = own.results[game_type] = _Results(self._game_type(game_type))
+            own.only = found if len(own.results) == 1 else None
         return found

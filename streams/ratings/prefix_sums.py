@@ -75,22 +75,25 @@ class PrefixSums:
     question that moves little from time to time is mostly answered at once.
     """
 
-    __slots__ = ("_answer", "_from", "_root", "_to", "count")
+    __slots__ = ("_from", "_product", "_root", "_to", "_weight", "count")
 
     def __init__(self) -> None:
         self._root: _Node = _Leaf([], [])
         # The answer for every place in [_from, _to).
-        self._answer = 0
+        self._weight = 0
+        self._product = 0
         self._from = 0
         self._to = _BEYOND
         self.count = 0
 
     def add(self, place: int, weight: int) -> None:
         """Add a weight at a place, both 0 or more: all weights together below 2^64, places below 2^256."""
-        sums = (place * weight << _SHIFT) + weight
+        product = place * weight
+        sums = (product << _SHIFT) + weight
         self.count += 1
         if place <= self._from:
-            self._answer += sums
+            self._weight += weight
+            self._product += product
         elif place < self._to:
             self._to = place
         node = self._root
@@ -112,7 +115,7 @@ class PrefixSums:
         """Give the sums of the weights, and of the weights times their places, up to and with a place."""
         if not self._from <= place < self._to:
             self._answer_for(place)
-        return self._answer & _WEIGHT, self._answer >> _SHIFT
+        return self._weight, self._product
 
     @property
     def depth(self) -> int:
@@ -127,7 +130,8 @@ class PrefixSums:
             if own < len(branch.lows):
                 following = branch.lows[own]
         own = bisect_right(leaf.places, place)
-        self._answer = before + sum(leaf.sums[:own])
+        answer = before + sum(leaf.sums[:own])
+        self._weight, self._product = answer & _WEIGHT, answer >> _SHIFT
         self._from = leaf.places[own - 1] if own else place
         self._to = leaf.places[own] if own < len(leaf.places) else following
 
