@@ -235,9 +235,15 @@ def _begin() -> None:
 
 def _position(lines: Any) -> tuple[str, int] | None:
     """Give the path of a file on disk and how far it was read; None for what is anything else."""
-    if isinstance(lines, io.BufferedReader) and isinstance(lines.raw, io.FileIO) and lines.seekable():
-        return str(lines.name), lines.tell()
-    return None
+    if not (isinstance(lines, io.BufferedReader) and isinstance(lines.raw, io.FileIO) and lines.seekable()):
+        return None
+    # Standard input may be such a file, too, but its name is not a path that leads to it.
+    name = str(lines.name)
+    try:
+        there = os.path.samestat(Path(name).stat(), os.fstat(lines.fileno()))
+    except OSError:
+        return None
+    return (name, lines.tell()) if there else None
 
 
 def _wide_pipe() -> tuple[Connection, Connection]:

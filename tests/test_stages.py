@@ -217,7 +217,7 @@ def account(counts: OutcomeCounts) -> str:
     )
 
 
-def test_the_command_writes_the_same_bytes_from_a_file_and_a_pipe(
+def test_the_command_writes_the_same_bytes_wherever_the_lines_come_from(
     ladders: Path, long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rate, "_LINES_ALONE", sys.maxsize)
@@ -234,6 +234,8 @@ def test_the_command_writes_the_same_bytes_from_a_file_and_a_pipe(
         assert account(expected.counts) in told
 
     check(str(long))
+    with long.open("rb") as standard_input:
+        check("-", stdin=standard_input)
     with subprocess.Popen(["cat", str(long)], stdout=subprocess.PIPE) as cat:
         check("-", stdin=cat.stdout)
 
