@@ -23,7 +23,16 @@ from streams.ladders import (
 )
 from streams.model import Event, Game, Rejected
 from streams.outcomes import OutcomeCounts
-from streams.stages import LINES_AT_ONCE, Batch, Decoder, Writer, decoded, lines_of, writes_standard_output
+from streams.stages import (
+    LINES_AT_ONCE,
+    Batch,
+    Decoder,
+    Writer,
+    decoded,
+    lines_of,
+    several_processors,
+    writes_standard_output,
+)
 from streams.tally import Tally
 
 # With more lines than this, processes of their own for decoding and writing are worth their start.
@@ -61,7 +70,7 @@ def rate_lines(
         for batch in batched(rest, LINES_AT_ONCE):
             rating.take(decoded(batch))
             progress.update(len(batch))
-            if rating.lines >= _LINES_ALONE:
+            if rating.lines >= _LINES_ALONE and several_processors():
                 break
         else:
             return rating.counts

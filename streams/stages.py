@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Semaphore, Thread
@@ -209,6 +210,12 @@ def lines_of(published: Iterable[GameRated | bytes]) -> bytes:
     return b"".join([*found, encode_lines(events)])
 
 
+def several_processors() -> bool:
+    """Say whether this process may use more than one processor."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return (os.cpu_count() or 1 if allowed is None else len(allowed(0))) > 1
+
+
 def writes_standard_output(file: Any) -> bool:
     """Say whether a file is the process's standard output, which its children write to as well."""
     return file is not None and file is getattr(sys.__stdout__, "buffer", None)
@@ -250,7 +257,9 @@ def _wide_pipe() -> tuple[Connection, Connection]:
     """Give both ends of a pipe, made as wide as the system lets everybody where it can be made wider."""
     reader, writer = _spawn.Pipe(duplex=False)
     if sys.platform == "linux":
-        fcntl.fcntl(writer.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        # A user with many pipes may be refused; a narrow one does the same, with more waiting.
+        with suppress(PermissionError):
+            fcntl.fcntl(writer.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     return reader, writer
 
 

@@ -140,6 +140,21 @@ def test_a_file_that_another_process_reads_gives_the_same_bytes(alone: Outcome, 
         assert same(Outcome(lines), alone)
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process")
+@pytest.mark.usefixtures("soon")
+def test_on_one_processor_one_process_does_it_all(
+    alone: Outcome, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate, "Decoder", None)
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        with path.open("rb") as lines:
+            assert same(Outcome(lines), alone)
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 @pytest.mark.usefixtures("soon")
 def test_lines_that_another_process_is_fed_give_the_same_bytes(alone: Outcome) -> None:
     assert same(Outcome(io.BytesIO(content(2_000))), alone)
