@@ -2,7 +2,7 @@
 
 The fold itself is one after the other: a rating depends on the games before. Reading JSON and writing it need
 not wait for it, and cost as much together. Batches go from process to process as MessagePack, the cheapest
-way for plain values; what was a tuple arrives as a list.
+way for plain values.
 """
 
 import fcntl
@@ -42,8 +42,27 @@ _PIPE_BYTES = 1024 * 1024
 # A game as the values of its fields; None for a line that is no game.
 Entry = Sequence[Any] | None
 
+# A game's values as streams.model.Game has them, so that what was a tuple is one again.
+_Values = tuple[
+    str,
+    str,
+    str | None,
+    str,
+    float,
+    bool,
+    tuple[str, ...],
+    tuple[int, ...] | None,
+    tuple[Any, ...] | None,
+    tuple[str, ...] | None,
+    tuple[bool, ...] | None,
+    tuple[Any, ...] | None,
+    int,
+    int,
+]
+
 _pack = msgspec.msgpack.Encoder().encode
 _unpack: Any = msgspec.msgpack.Decoder().decode
+_unpack_batch = msgspec.msgpack.Decoder(tuple[list[_Values | None], bytes]).decode
 
 # Not fork: a copy of a process with threads is asking for trouble.
 _spawn = multiprocessing.get_context("spawn")
@@ -100,7 +119,7 @@ class Decoder:
             if found == _END:
                 break
             self._window.release()
-            yield Batch(*_unpack(found))
+            yield Batch(*_unpack_batch(found))
         if self._feeder is not None:
             self._feeder.join()
         if self._error is not None:
