@@ -60,7 +60,9 @@ def test_rows_are_kept_over_a_rebalance_and_loaded_when_a_partition_was_away(
 def test_rows_are_loaded_again_when_another_worker_has_written(site: Site, start_worker: StartWorker) -> None:
     pieces = chunks(season(), 500)
     site.produce(next(pieces))
-    stopped = start_worker(site)
+    # It may be quick enough to begin a transaction before it hears that it has been replaced. Then it is
+    # fenced, leaves at once, and its service manager brings it back.
+    stopped = start_worker(site, restarted=True)
     site.wait_until_done()
     stopped.signal(signal.SIGSTOP)
     site.forget_members()
@@ -73,7 +75,7 @@ def test_rows_are_loaded_again_when_another_worker_has_written(site: Site, start
     site.produce(next(pieces))
     site.wait_until_done()
 
-    assert list(owned(stopped, after=4).values()) == ["loaded", "loaded"]
+    assert set(owned(stopped, after=4).values()) == {"loaded"}
     assert site.differences() == []
 
 
