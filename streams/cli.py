@@ -38,6 +38,7 @@ from streams.ratings.weekly import Weekly
 from streams.replay.commands import audit_command, compare_command, replay_command, snapshot_command
 from streams.runtime.correct_commands import rebuild_command, void_command
 from streams.runtime.settings import Settings
+from streams.stages import StageError
 from streams.tally import Tally, tally_text
 from streams.weeks import is_week, week_of
 
@@ -121,7 +122,10 @@ def rate(ladders: Path, file: str, *, tally: bool, **files: Any) -> None:
     counted = Tally(rules) if tally else None
     changed = None if tally else sys.stdout.buffer
     with file_errors(), open_lines(file) as lines, progress("rate") as bar:
-        report = rate_lines(lines, rules, RateFiles(changed, **files), bar, counted)
+        try:
+            report = rate_lines(lines, rules, RateFiles(changed, **files), bar, counted)
+        except StageError as error:
+            raise click.ClickException(str(error)) from error
         sys.stdout.flush()
     if counted is not None:
         click.echo(tally_text(counted))

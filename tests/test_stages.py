@@ -283,6 +283,28 @@ def test_a_reader_who_has_seen_enough_ends_it_without_complaint(ladders: Path, l
     assert "Traceback" not in told
 
 
+def children_of(process: int) -> Path:
+    return Path(f"/proc/{process}/task/{process}/children")
+
+
+@pytest.mark.skipif(not children_of(os.getpid()).exists(), reason="nobody tells the children here")
+def test_a_process_that_was_killed_is_told_in_a_line(ladders: Path, long: Path) -> None:
+    with rating(ladders, str(long), stdout=subprocess.PIPE) as process:
+        output: IO[bytes] | None = process.stdout
+        assert output is not None
+        for _ in range(LINES_TOGETHER):
+            assert output.readline()
+        for child in children_of(process.pid).read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+        output.read()
+        assert process.stderr is not None
+        told = process.stderr.read().decode()
+
+    assert process.returncode == 1
+    assert "process has ended" in told
+    assert "Traceback" not in told
+
+
 def soon_gone(group: int) -> bool:
     end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
