@@ -220,7 +220,7 @@ def _usual_columns(seats: Sequence[_Seat], content: tuple[Any, ...]) -> _Columns
         None,
         None,
         None,
-        int.from_bytes(blake2b(orjson.dumps(content), digest_size=8).digest(), "big"),
+        _digest(content),
     )
 
 

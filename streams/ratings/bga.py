@@ -153,8 +153,6 @@ class Bga(Pool):
         games: Sequence[int],
     ) -> Sequence[float | None] | str:
         """Give each player's change, None for those the quit policy leaves out, or why the game is."""
-        if game.abandoned is None and len(places) == PAIR:
-            return duel(places, ratings, games, self.parameters)
         quitter = first_quitter(game)
         if quitter is None:
             return self._elo(game, places, ratings, games)

@@ -56,10 +56,12 @@ def duel(places: Sequence[int], ratings: Sequence[float], parameters: Parameters
     place, place_other = places
     if place == place_other:
         return 0.0, 0.0
-    ahead = ratings[0] - ratings[1] if place < place_other else ratings[1] - ratings[0]
-    exponent = ahead / parameters.scale
-    paid = 0.0 if exponent > EXPONENT_LIMIT else parameters.stake / (1.0 + 10.0**exponent)
-    return (paid, -paid) if place < place_other else (-paid, paid)
+    one, other = ratings
+    if place < place_other:
+        paid = price(one, other, parameters)
+        return paid, -paid
+    paid = price(other, one, parameters)
+    return -paid, paid
 
 
 class Fundox(Pool):
