@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import orjson
 
-from streams.events import GAME_REJECTED, decode_line
+from streams.events import AT_ONCE, GAME_REJECTED, decode_line
 from streams.files import batched
 from streams.garbage import no_collection
 from streams.ladder_file import LadderRules
@@ -24,7 +24,6 @@ from streams.ladders import (
 from streams.model import Event, Game, Rejected
 from streams.outcomes import OutcomeCounts
 from streams.stages import (
-    LINES_AT_ONCE,
     Batch,
     Decoder,
     Writer,
@@ -67,7 +66,7 @@ def rate_lines(
     with no_collection(), ExitStack() as stack:
         # The same file again if it is one, which then goes on where the loop left it.
         rest = iter(lines)
-        for batch in batched(rest, LINES_AT_ONCE):
+        for batch in batched(rest, AT_ONCE):
             rating.take(decoded(batch))
             progress.update(len(batch))
             if rating.lines >= _LINES_ALONE and several_processors():

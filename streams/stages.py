@@ -22,15 +22,13 @@ from typing import IO, Any, NamedTuple, Self
 
 import msgspec.msgpack
 
-from streams.events import MAX_RECORD_BYTES, decode_line
+from streams.events import AT_ONCE, MAX_RECORD_BYTES, decode_line
 from streams.files import batched
 from streams.game_decoder import plain_values
 from streams.ladders import GameRated
 from streams.model import Game, Rejected
 from streams.rating_changed import RatingChangedEvent, changed_events, encode_lines
 
-# Few enough for what a batch makes to stay in the processor's cache from stage to stage.
-LINES_AT_ONCE = 100
 # Batches on their way through the decoding process: enough for it never to wait.
 _BATCHES_AHEAD = 64
 _END = b""
@@ -92,7 +90,7 @@ class Decoder:
         results.close()
         self._feeder: Thread | None = None
         if file is None:
-            self._feeder = Thread(target=self._feed, args=(batched(lines, LINES_AT_ONCE),), daemon=True)
+            self._feeder = Thread(target=self._feed, args=(batched(lines, AT_ONCE),), daemon=True)
 
     def __enter__(self) -> Self:
         if self._feeder is not None:
@@ -291,7 +289,7 @@ def _decode(work: Connection, results: Connection, file: tuple[str, int] | None)
         path, position = file
         with Path(path).open("rb") as lines:
             lines.seek(position)
-            for read in batched(lines, LINES_AT_ONCE):
+            for read in batched(lines, AT_ONCE):
                 results.send_bytes(_decoded(read))
     results.send_bytes(_END)
 
