@@ -27,6 +27,7 @@ from streams.events import (
     encode_event,
     encode_published,
 )
+from streams.garbage import no_collection
 from streams.ladders import RATING_CHANGED, REJECTED, Ladders, Publication
 from streams.model import Game, Rejected, WeekEnded
 from streams.outcomes import OutcomeCounts
@@ -284,17 +285,15 @@ class Partition:
         fold = self._new_fold()
         loaded = 0
         # Nothing of this is garbage, and looking at all of it again and again takes a seventh of the time.
-        gc.disable()
         try:
-            while rows:
-                key, value = rows.popitem()
-                if value is not None:
-                    fold.load(key.decode(), orjson.loads(value))
-                    loaded += 1
+            with no_collection():
+                while rows:
+                    key, value = rows.popitem()
+                    if value is not None:
+                        fold.load(key.decode(), orjson.loads(value))
+                        loaded += 1
         except (Rejected, ValueError) as error:
             raise RefusedError(f"partition {self.tp.partition}: {error}") from error
-        finally:
-            gc.enable()
         self._fold = fold
         self._changelog_end = end
         # A million rows: no garbage collection needs to look at them again.
