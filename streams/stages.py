@@ -14,11 +14,13 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Semaphore, Thread
 from types import TracebackType
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, Any, Self
 
 import msgspec.msgpack
 
@@ -189,7 +191,8 @@ class Writer:
             raise OSError(number, os.strerror(number), "standard output")
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True)
+class Batch:
     """Lines, and an entry for each of them: the values of a game's fields, or None when it is no game.
 
     The lines are packed as long as nobody asks for them: few do.
@@ -198,7 +201,7 @@ class Batch(NamedTuple):
     entries: Sequence[Entry]
     packed: bytes
 
-    @property
+    @cached_property
     def lines(self) -> Sequence[bytes]:
         """Give the lines."""
         found: Sequence[bytes] = _unpack(self.packed)
@@ -211,7 +214,8 @@ def decoded(lines: Sequence[bytes]) -> Batch:
 
 
 def _decoded(lines: Sequence[bytes]) -> bytes:
-    return _pack(tuple(decoded(lines)))
+    batch = decoded(lines)
+    return _pack((batch.entries, batch.packed))
 
 
 def lines_of(published: Iterable[GameRated | bytes]) -> bytes:
