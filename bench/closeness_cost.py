@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from streams.model import Game
 from streams.ratings.closeness import Closeness, Parameters
-from streams.ratings.system import LadderContext
+from streams.ratings.system import Contest, LadderContext
 
 PLAYERS = 200
 SHOWN = (1_000, 10_000, 100_000, 1_000_000)
@@ -25,28 +25,31 @@ SLICES = 100
 PLACES = (1, 2)
 
 
-def games(count: int) -> Iterator[Game]:
+def games(count: int) -> Iterator[Contest]:
     random = Random(1)
     ended = datetime(2026, 11, 25, 20, tzinfo=UTC)
+    epoch = ended.timestamp()
     for number in range(count):
         winner, loser = random.sample(range(PLAYERS), 2)
-        points = random.randrange(50_000, 100_000)
-        behind = int(points * random.random() ** 4)
-        yield Game(
+        players = f"player-{winner}", f"player-{loser}"
+        most = random.randrange(50_000, 100_000)
+        points = most, most - int(most * random.random() ** 4)
+        game = Game(
             game_id=str(number),
             ladder="bench",
             game_type="duel",
             ended_at=ended.isoformat(),
-            ended_epoch=ended.timestamp(),
+            ended_epoch=epoch,
             rated=True,
-            players=(f"player-{winner}", f"player-{loser}"),
+            players=players,
             ranks=PLACES,
-            points=(points, points - behind),
+            points=points,
             teams=None,
             abandoned=None,
             left_epochs=None,
             digest=0,
         )
+        yield *players, *PLACES, points, game.game_type, epoch, game, PLACES
 
 
 def main(count: int) -> None:
@@ -61,8 +64,7 @@ def main(count: int) -> None:
         if len(waiting) < SLICE:
             continue
         begun = perf_counter()
-        for one in waiting:
-            system.rate(one, PLACES)
+        system.rate_all(waiting, {})
         rated = perf_counter()
         rows = sum(1 for _ in system.changed_rows())
         slices.append((rated - begun) / SLICE * 1e6)

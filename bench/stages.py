@@ -20,7 +20,7 @@ from table import Table
 from streams.events import AT_ONCE, GAME_FINISHED, Encoded, decode_all, decode_record, encode_published
 from streams.files import read_ladders
 from streams.ladder_file import LadderRules
-from streams.ladders import Ladders, Publication
+from streams.ladders import Ladders
 from streams.runtime.batches import Batches, partition_of
 from streams.schemas import validator
 
@@ -113,10 +113,7 @@ def _stages(samples: Samples, fold: Ladders, batches: Batches, group: list[Raw])
     began = _clock()
     events = decode_all(_decode, group)
     decoded = _clock()
-    published: list[list[Publication]] = []
-    for event in events:
-        published.append([])
-        fold.fold(event, published[-1])
+    published = [out for _, out, _ in fold.fold(events)]
     folded = _clock()
     records = [
         record

@@ -8,7 +8,7 @@ Pure: standard library only. Everything follows from the log, so that a rebuild,
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,12 +18,12 @@ from streams.ladders import (
     COMPETITION_CLOSED,
     NOTED,
     RATING_CHANGED,
+    REJECTED,
     Corrections,
+    Folded,
     Ladders,
     Output,
-    Publication,
     RatingChanged,
-    outputs,
 )
 from streams.model import CorrectionsApplied, Event, Game, GameVoided, Rejected
 from streams.ratings.weekly import Weekly
@@ -150,23 +150,14 @@ class CorrectedLadders:
 
         Raises Rejected as `Ladders.apply` does.
         """
-        published: list[Publication] = []
-        outcome = self.fold(event, offset, published)
-        out += outputs(published)
-        return outcome
-
-    def fold(self, event: Event, offset: int, out: list[Publication]) -> str:
-        """Do what `apply` does, but leave what is published in short."""
         ladder = event.ladder
         if ladder not in self._shadows:
-            return self._live.fold(event, out)
+            return self._live.apply(event, out)
         if isinstance(event, CorrectionsApplied):
             ahead = self._ahead.get(ladder)
             if ahead and ahead[0].offset == offset:
                 del ahead[0]
-                settled: list[Output] = []
-                self.settle(ladder, offset, settled)
-                out += settled
+                self.settle(ladder, offset, out)
             return NOTED
         published: list[Output] = []
         live, *shadows = self._histories[ladder]
@@ -178,6 +169,21 @@ class CorrectedLadders:
         live.take(published)
         out += published
         return outcome
+
+    def fold(self, events: Sequence[tuple[int, Event | Rejected]]) -> list[Folded]:
+        """Apply events, each with its offset, and give what became of each as `Ladders.fold` does."""
+        if not self._shadows:
+            return self._live.fold([event for _, event in events])
+        return [self._fold_one(event, offset) for offset, event in events]
+
+    def _fold_one(self, event: Event | Rejected, offset: int) -> Folded:
+        published: list[Output] = []
+        try:
+            if isinstance(event, Rejected):
+                raise event
+            return self.apply(event, offset, published), published, None
+        except Rejected as rejected:
+            return REJECTED, (), rejected
 
     def settle(self, ladder: str, offset: int, out: list[Output]) -> None:
         """Put the next corrections of a ladder into force, at the offset of their marker.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypedDict
 from streams.ladder_file import LadderRules
 from streams.model import Event, Game, RatingImported, Rejected, WeekEnded
 from streams.model import places as places_of
-from streams.ratings.system import PAIR, Change, Standing, System
+from streams.ratings.system import PAIR, Change, Contest, Remark, Remarks, System
 from streams.ratings.weekly import CompetitionClosed, Weekly
 from streams.row_keys import join_key, quote_part, split_key
 
@@ -46,10 +46,10 @@ REASONS = {
 Corrections = Mapping[str, Game | None]
 
 # A player's rated games on a ladder: all, won, lost and drawn.
-Tally = tuple[int, int, int, int]
+Statistics = tuple[int, int, int, int]
 
 _HOUR = 3600
-_NO_GAMES: Tally = (0, 0, 0, 0)
+_NO_GAMES: Statistics = (0, 0, 0, 0)
 
 
 class Reason(TypedDict, total=False):
@@ -117,12 +117,16 @@ GameRated = tuple[
     str,
     Sequence[tuple[str, Sequence[Change]]],
     Sequence[str],
-    Sequence[Tally],
+    Sequence[Statistics],
     Sequence[Mapping[str, Any]],
 ]
 
 # A fold says what it publishes in short; `outputs` writes it out.
 Publication = Output | GameRated
+
+# What became of an event: its outcome, what it publishes, and what is wrong with it when it was rejected.
+Folded = tuple[str, Sequence[Publication], Rejected | None]
+_PENDING: Folded = (NOTED, (), None)
 
 
 def outputs(publications: Iterable[Publication]) -> list[Output]:
@@ -140,8 +144,8 @@ def outputs(publications: Iterable[Publication]) -> list[Output]:
 
 def rating_changes(rated: GameRated) -> list[RatingChanged]:
     """Write out the changes of a rated game, in the order of publication."""
-    ladder, game_id, ended_at, changes, players, tallies, _ = rated
-    counts = {player_id: _counts(tally) for player_id, tally in zip(players, tallies, strict=True)}
+    ladder, game_id, ended_at, changes, players, statistics, _ = rated
+    counts = {player_id: _counts(own) for player_id, own in zip(players, statistics, strict=True)}
     quoted_ladder = quote_part(ladder)
     quoted_game = quote_part(game_id)
     bodies = []
@@ -183,30 +187,54 @@ class Ladders:
 
         Raises Rejected before anything has changed.
         """
-        published: list[Publication] = []
-        outcome = self.fold(event, published)
+        ((outcome, published, rejected),) = self.fold((event,))
+        if rejected is not None:
+            raise rejected
         out += outputs(published)
         return outcome
 
-    def fold(self, event: Event, out: list[Publication]) -> str:
-        """Do what `apply` does, but leave what is published in short."""
-        ladder = self._ladders.get(event.ladder)
-        if ladder is None:
-            ladder = self._open(event.ladder)
-        if type(event) is Game:
-            return ladder.apply_game(event, out)
-        if isinstance(event, RatingImported):
-            return ladder.apply_import(event, out)
-        if isinstance(event, WeekEnded):
-            return ladder.apply_week_ended(event, out)
-        # Corrections change the past: live, they are noted, and streams.corrections applies them.
-        return NOTED
+    def fold(self, events: Sequence[Event | Rejected]) -> list[Folded]:
+        """Apply events in log order, and give what became of each; what is published stays in short.
+
+        The same as applying one after the other, and a third faster: the games of a ladder go through one of
+        its systems after the other, so that code and data of a system stay in the processor's cache. What is
+        rejected already stays so.
+        """
+        games = [event for event in events if type(event) is Game]
+        ladders = {game.ladder for game in games}
+        if len(games) == len(events) and len(ladders) == 1 and ladders <= self._ladders.keys():
+            return self._ladders[ladders.pop()].fold_games(games)
+        return self._fold_mixed(events)
+
+    def _fold_mixed(self, events: Sequence[Event | Rejected]) -> list[Folded]:
+        folded: list[Folded] = [_PENDING] * len(events)
+        runs: dict[str, _Run] = {}
+        for place, event in enumerate(events):
+            if isinstance(event, Rejected):
+                folded[place] = REJECTED, (), event
+                continue
+            run = runs.get(event.ladder)
+            if run is None:
+                try:
+                    run = runs[event.ladder] = _Run(self._ladder(event.ladder))
+                except Rejected as rejected:
+                    folded[place] = REJECTED, (), rejected
+                    continue
+            if type(event) is Game:
+                run.games.append(event)
+                run.places.append(place)
+            else:
+                # It may matter to the games behind it, and those before it to what it publishes.
+                run.finish(folded)
+                folded[place] = run.ladder.fold(event)
+        for run in runs.values():
+            run.finish(folded)
+        return folded
 
     def load(self, key: str, row: Any) -> None:
         """Take back one row, as `changed_rows` gave it out. Raises Rejected for a ladder that is unknown."""
         kind, ladder_id, rest = split_key(key, 3)
-        ladder = self._ladders.get(ladder_id) or self._open(ladder_id)
-        ladder.load(kind, rest, row)
+        self._ladder(ladder_id).load(kind, rest, row)
 
     def changed_rows(self) -> Iterator[tuple[str, Any | None]]:
         """Yield (key, row) of every row changed since the last call; a None row is deleted."""
@@ -231,7 +259,7 @@ class Ladders:
     def statistics(self, ladder: str, player_id: str) -> Counts:
         """Give a player's statistics on a ladder; zeros for a player without rated games."""
         found = self._ladders.get(ladder)
-        return _counts(_NO_GAMES if found is None else found.tallies.get(player_id, _NO_GAMES))
+        return _counts(_NO_GAMES if found is None else found.statistics.get(player_id, _NO_GAMES))
 
     def touch(self, ladder: str, player_id: str) -> None:
         """Count a player's row as changed, after a system's figures were set from outside."""
@@ -251,12 +279,31 @@ class Ladders:
         weekly = (ladder.weekly for ladder in self._ladders.values())
         return [ended for found in weekly if found is not None for ended in found.due(now)]
 
-    def _open(self, ladder: str) -> "_Ladder":
-        rules = self._rules.get(ladder)
-        if rules is None:
-            raise Rejected("unknown-ladder", f"ladder: {ladder!r} is not in the ladder file")
-        opened = self._ladders[ladder] = _Ladder(rules, self._corrections)
-        return opened
+    def _ladder(self, ladder: str) -> "_Ladder":
+        found = self._ladders.get(ladder)
+        if found is None:
+            rules = self._rules.get(ladder)
+            if rules is None:
+                raise Rejected("unknown-ladder", f"ladder: {ladder!r} is not in the ladder file")
+            found = self._ladders[ladder] = _Ladder(rules, self._corrections)
+        return found
+
+
+class _Run:
+    """Games of one ladder that wait to be folded together, and their places among the events."""
+
+    def __init__(self, ladder: "_Ladder") -> None:
+        self.ladder = ladder
+        self.games: list[Game] = []
+        self.places: list[int] = []
+
+    def finish(self, folded: list[Folded]) -> None:
+        """Fold the games, and put what became of each in its place."""
+        if self.games:
+            for place, found in zip(self.places, self.ladder.fold_games(self.games), strict=True):
+                folded[place] = found
+            self.games.clear()
+            self.places.clear()
 
 
 class _RememberedGames:
@@ -297,16 +344,15 @@ class _RememberedGames:
         hour = next(hour for hour, seen in self._hours.items() if game.game_id in seen)
         self._changes.append((hour, [game.game_id]))
 
-    def add(self, game: Game) -> int | None:
+    def add(self, game_id: str, ended_epoch: float, digest: int) -> int | None:
         """Remember a game from now on, unless it is remembered: then give its digest, and change nothing."""
-        game_id = game.game_id
         digests = self._digests
         count = len(digests)
-        known = digests.setdefault(game_id, game.digest)
+        known = digests.setdefault(game_id, digest)
         if len(digests) == count:
             return known
-        if game.ended_epoch >= self._next_hour:
-            self._advance(int(game.ended_epoch // _HOUR))
+        if ended_epoch >= self._next_hour:
+            self._advance(int(ended_epoch // _HOUR))
             self._forget(self._hour - self._span)
         self._seen.append(game_id)
         self._changed.append(game_id)
@@ -366,68 +412,144 @@ class _Ladder:
         # What row keys begin with, by kind.
         kinds = ("player", "game", *(kind for system in self.systems.values() for kind in system.row_kinds))
         self._prefixes = {kind: join_key(kind, self.ladder, "") for kind in kinds}
-        self._rated_by = [(system.name, system.rate) for system in self.systems.values()]
+        self._rate_all = [system.rate_all for system in self.systems.values()]
         self._games = _RememberedGames(int(rules.remember.total_seconds()) // _HOUR)
-        self.tallies: dict[str, Tally] = {}
+        self.statistics: dict[str, Statistics] = {}
         # An id for every change, in order, most of them again and again: cheaper than to look each up.
         self._changed: list[str] = []
 
-    def apply_game(self, game: Game, out: list[Publication]) -> str:
-        game_id = game.game_id
-        if game.version > 1:
-            known = self._games.find(game_id)
-            # Of a game that is not remembered any more, or never came: only a rebuild knows.
-            return NOTED if known is None else self._apply_known(game, known, out)
-        if game_id in self._corrections and self._games.find(game_id) is None:
-            correction = self._corrections[game_id]
-            if correction is None:
-                self._games.add(game)
-                return self._ignore(game_id, "voided", out)
-            outcome = self._apply_new(correction, out)
-            self._games.set_version(game_id, correction.version)
-            return outcome
-        return self._apply_new(game, out)
+    def fold_games(self, games: Sequence[Game]) -> list[Folded]:
+        """Fold games in log order, all of them through one system after the other."""
+        corrections = self._corrections
+        if corrections and any(game.game_id in corrections for game in games):
+            return [folded for game in games for folded in self._fold_right(game)]
+        return self._fold_games(games)
 
-    def _apply_new(self, game: Game, out: list[Publication]) -> str:
+    def _fold_right(self, game: Game) -> list[Folded]:
+        """Fold a game as its correction has it, when it comes for the first time."""
         game_id = game.game_id
-        known = self._games.add(game)
-        if known is not None:
-            return self._apply_known(game, known, out)
-        if not game.rated:
-            return self._ignore(game_id, "unrated", out)
-        places = places_of(game)
-        if places is None:
-            return self._ignore(game_id, "no-result", out)
-        changed = []
-        reasons: list[Reason] | None = None
-        closings: Sequence[Mapping[str, Any]] = ()
-        for name, rate in self._rated_by:
-            verdict = rate(game, places)
-            changes, reason, players, closing = verdict
-            if changes:
-                changed.append((name, changes))
-            if reason is not None:
-                reasons = reasons or []
-                reasons.append(_reason(name, reason, players))
-            if closing is not None:
-                closings = [closing]
-        if changed:
-            tallies = self._count(game, places)
-            out.append((self.ladder, game_id, game.ended_at, changed, game.players, tallies, closings))
-        if reasons is not None:
-            out.append(self._ignored(reasons, game_id=game_id))
-        return RATED if changed else IGNORED
+        if game_id not in self._corrections or game.version > 1 or self._games.find(game_id) is not None:
+            return self._fold_games((game,))
+        correction = self._corrections[game_id]
+        if correction is None:
+            self._games.add(game_id, game.ended_epoch, game.digest)
+            return [self._ignore(game_id, "voided")]
+        found = self._fold_games((correction._replace(version=1),))
+        self._games.set_version(game_id, correction.version)
+        return found
 
-    def _apply_known(self, game: Game, digest: int, out: list[Publication]) -> str:
+    def _fold_games(self, games: Sequence[Game]) -> list[Folded]:
+        folded: list[Folded] = []
+        heads = []
+        contests: list[Contest] = []
+        remember = self._games.add
+        for game in games:
+            # Taken apart once: fields of a NamedTuple take long to look up, one by one.
+            (
+                game_id,
+                _,
+                game_type,
+                ended_at,
+                ended_epoch,
+                rated,
+                players,
+                ranks,
+                points,
+                teams,
+                abandoned,
+                _,
+                digest,
+                version,
+            ) = game
+            if version > 1:
+                folded.append(self._later_version(game))
+                continue
+            known = remember(game_id, ended_epoch, digest)
+            if known is not None:
+                folded.append(self._known(game, known))
+                continue
+            places = ranks if ranks is not None and teams is None else places_of(game)
+            if places is None or not rated:
+                folded.append(self._ignore(game_id, "no-result" if rated else "unrated"))
+                continue
+            if len(players) == PAIR and teams is None and abandoned is None:
+                one, two = players
+                first, second = places
+                contests.append((one, two, first, second, points, game_type, ended_epoch, game, places))
+            else:
+                contests.append((None, "", 0, 0, points, game_type, ended_epoch, game, places))
+            heads.append((len(folded), game_id, ended_at, players))
+            folded.append(_PENDING)
+        self._count_all(heads, contests, folded)
+        return folded
+
+    def _count_all(
+        self,
+        heads: Sequence[tuple[int, str, str, Sequence[str]]],
+        contests: Sequence[Contest],
+        folded: list[Folded],
+    ) -> None:
+        """Have games rated by all systems, count them for their players, and say what became of each."""
+        remarks: Remarks = {}
+        changes = zip(*[rate_all(contests, remarks) for rate_all in self._rate_all], strict=True)
+        ladder = self.ladder
+        count, count_pair = self._count, self._count_pair
+        for number, (head, contest, made) in enumerate(zip(heads, contests, changes, strict=True)):
+            if number in remarks and not any(changed for _, changed in made):
+                slot, game_id, _, _ = head
+                folded[slot] = IGNORED, (self._remarked(game_id, remarks[number]),), None
+                continue
+            one, two, place_one, place_two, _, _, _, game, places = contest
+            slot, game_id, ended_at, players = head
+            counted = count(game, places) if one is None else count_pair(one, two, place_one, place_two)
+            if number not in remarks:
+                folded[slot] = RATED, ((ladder, game_id, ended_at, made, players, counted, ()),), None
+                continue
+            rating = [(system, changed) for system, changed in made if changed]
+            closings = [closing for _, (_, _, closing) in remarks[number] if closing is not None]
+            rated = ladder, game_id, ended_at, rating, players, counted, closings
+            if len(closings) == len(remarks[number]):
+                folded[slot] = RATED, (rated,), None
+            else:
+                folded[slot] = RATED, (rated, self._remarked(game_id, remarks[number])), None
+
+    def _remarked(self, game_id: str, remarked: Sequence[tuple[str, Remark]]) -> Output:
+        """Say which systems did not count a game, or not for everyone."""
+        reasons = [
+            _reason(system, reason, players)
+            for system, (reason, players, _) in remarked
+            if reason is not None
+        ]
+        return self._ignored(reasons, game_id=game_id)
+
+    def _later_version(self, game: Game) -> Folded:
+        """Note a correction: of a game that is not remembered, any more or at all, only a rebuild knows."""
+        known = self._games.find(game.game_id)
+        return (NOTED, (), None) if known is None else self._known(game, known)
+
+    def _known(self, game: Game, digest: int) -> Folded:
         if game.version > self._games.version(game.game_id):
             # What was applied stays until a rebuild; this much is needed to tell its duplicates.
             self._games.correct(game)
-            return NOTED
+            return NOTED, (), None
         if digest != game.digest:
-            raise Rejected("conflict", f"game_id: {game.game_id!r} was seen before with other content")
-        return self._ignore(game.game_id, "duplicate", out)
+            message = f"game_id: {game.game_id!r} was seen before with other content"
+            return REJECTED, (), Rejected("conflict", message)
+        return self._ignore(game.game_id, "duplicate")
 
-    def apply_import(self, imported: RatingImported, out: list[Publication]) -> str:
+    def fold(self, event: Event) -> Folded:
+        """Fold an event that is no game."""
+        try:
+            if isinstance(event, RatingImported):
+                return self._import(event)
+            if isinstance(event, WeekEnded):
+                return self._end_week(event)
+        except Rejected as rejected:
+            return REJECTED, (), rejected
+        # Corrections change the past: live, they are noted, and streams.corrections applies them.
+        return NOTED, (), None
+
+    def _import(self, imported: RatingImported) -> Folded:
         system = self.systems.get(imported.system)
         if system is None:
             raise Rejected(
@@ -437,8 +559,7 @@ class _Ladder:
         player_id = imported.player_id
         if isinstance(change, str):
             reasons: list[Reason] = [{"system": system.name, "reason": change}]
-            out.append(self._ignored(reasons, player_id=player_id))
-            return IGNORED
+            return IGNORED, (self._ignored(reasons, player_id=player_id),), None
         self._changed.append(player_id)
         _, before, after, sequence, details = change
         body: RatingChanged = {
@@ -449,24 +570,21 @@ class _Ladder:
             "sequence": sequence,
             "before": before,
             "after": after,
-            "statistics": _counts(self.tallies.get(player_id, _NO_GAMES)),
+            "statistics": _counts(self.statistics.get(player_id, _NO_GAMES)),
             "reason": "import",
         }
         if details is not None:
             body.update(details)  # type: ignore[typeddict-item]
-        out.append(Output(RATING_CHANGED, player_id, body))
-        return NOTED
+        return NOTED, (Output(RATING_CHANGED, player_id, body),), None
 
-    def apply_week_ended(self, ended: WeekEnded, out: list[Publication]) -> str:
+    def _end_week(self, ended: WeekEnded) -> Folded:
         closed: list[CompetitionClosed] | str = "no-competition"
         if self.weekly is not None:
             closed = self.weekly.close(ended.week, final=ended.final)
         if isinstance(closed, str):
             reasons: list[Reason] = [{"system": Weekly.name, "reason": closed}]
-            out.append(self._ignored(reasons, week=ended.week))
-            return IGNORED
-        out.extend(Output(COMPETITION_CLOSED, self.ladder, body) for body in closed)
-        return NOTED
+            return IGNORED, (self._ignored(reasons, week=ended.week),), None
+        return NOTED, [Output(COMPETITION_CLOSED, self.ladder, body) for body in closed], None
 
     def touch(self, player_id: str) -> None:
         self._changed.append(player_id)
@@ -506,65 +624,65 @@ class _Ladder:
 
     def _player_row(self, player_id: str) -> dict[str, list[float]]:
         row: dict[str, list[float]] = {}
-        tally = self.tallies.get(player_id)
-        if tally is not None:
-            row["statistics"] = list(tally)
+        statistics = self.statistics.get(player_id)
+        if statistics is not None:
+            row["statistics"] = list(statistics)
         for name, system in self.systems.items():
             standing = system.players.get(player_id)
             if standing is not None:
-                row[name] = [standing.rating, standing.games, standing.sequence]
+                row[name] = list(standing)
         return row
 
     def _load_player(self, player_id: str, row: dict[str, list[Any]]) -> None:
         for name, figures in row.items():
             if name == "statistics":
                 games, wins, losses, draws = figures
-                self.tallies[player_id] = (games, wins, losses, draws)
+                self.statistics[player_id] = (games, wins, losses, draws)
             else:
-                self.systems[name].players[player_id] = Standing(*figures)
+                rating, games, sequence = figures
+                self.systems[name].players[player_id] = rating, games, sequence
 
-    def _count(self, game: Game, places: Sequence[int]) -> Sequence[Tally]:
-        tallies = self.tallies
+    def _count_pair(self, one: str, two: str, place_one: int, place_two: int) -> Sequence[Statistics]:
+        """Do what `_count` does, in half the time, for two individuals."""
+        statistics = self.statistics
+        games, wins, losses, draws = statistics.get(one, _NO_GAMES)
+        others, won, lost, drawn = statistics.get(two, _NO_GAMES)
+        if place_one < place_two:
+            first = (games + 1, wins + 1, losses, draws)
+            second = (others + 1, won, lost + 1, drawn)
+        elif place_one > place_two:
+            first = (games + 1, wins, losses + 1, draws)
+            second = (others + 1, won + 1, lost, drawn)
+        else:
+            first = (games + 1, wins, losses, draws + 1)
+            second = (others + 1, won, lost, drawn + 1)
+        statistics[one] = first
+        statistics[two] = second
+        self._changed += one, two
+        return first, second
+
+    def _count(self, game: Game, places: Sequence[int]) -> Sequence[Statistics]:
+        statistics = self.statistics
         changed = self._changed
-        if len(places) == PAIR and game.teams is None:
-            # What follows gives the same for two players, and takes twice as long.
-            one, two = game.players
-            games, wins, losses, draws = tallies.get(one, _NO_GAMES)
-            others, won, lost, drawn = tallies.get(two, _NO_GAMES)
-            place_one, place_two = places
-            if place_one < place_two:
-                first = (games + 1, wins + 1, losses, draws)
-                second = (others + 1, won, lost + 1, drawn)
-            elif place_one > place_two:
-                first = (games + 1, wins, losses + 1, draws)
-                second = (others + 1, won + 1, lost, drawn)
-            else:
-                first = (games + 1, wins, losses, draws + 1)
-                second = (others + 1, won, lost, drawn + 1)
-            tallies[one] = first
-            tallies[two] = second
-            changed += game.players
-            return first, second
         best = min(places)
         shared = _first_is_shared(game, places, best)
         counted = []
         for player_id, place in zip(game.players, places, strict=True):
-            games, wins, losses, draws = tallies.get(player_id, _NO_GAMES)
+            games, wins, losses, draws = statistics.get(player_id, _NO_GAMES)
             if place != best:
-                tally = (games + 1, wins, losses + 1, draws)
+                own = (games + 1, wins, losses + 1, draws)
             elif shared:
-                tally = (games + 1, wins, losses, draws + 1)
+                own = (games + 1, wins, losses, draws + 1)
             else:
-                tally = (games + 1, wins + 1, losses, draws)
-            tallies[player_id] = tally
-            counted.append(tally)
+                own = (games + 1, wins + 1, losses, draws)
+            statistics[player_id] = own
+            counted.append(own)
             changed.append(player_id)
         return counted
 
-    def _ignore(self, game_id: str, reason: str, out: list[Publication]) -> str:
+    def _ignore(self, game_id: str, reason: str) -> Folded:
         reasons: list[Reason] = [{"system": name, "reason": reason} for name in self.systems]
-        out.append(self._ignored(reasons, game_id=game_id))
-        return IGNORED
+        return IGNORED, (self._ignored(reasons, game_id=game_id),), None
 
     def _ignored(self, reasons: list[Reason], **what: str) -> Output:
         return Output(GAME_IGNORED, self.ladder, {**what, "ladder": self.ladder, "reasons": reasons})
@@ -578,8 +696,8 @@ def _reason(system: str, reason: str, players: Sequence[str]) -> Reason:
     )
 
 
-def _counts(tally: Tally) -> Counts:
-    games, wins, losses, draws = tally
+def _counts(statistics: Statistics) -> Counts:
+    games, wins, losses, draws = statistics
     return {"games": games, "wins": wins, "losses": losses, "draws": draws}
 
 

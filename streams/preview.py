@@ -128,10 +128,11 @@ def today(system: System, player_id: str, moment: datetime) -> tuple[float, int]
         week = system.standings(week_of(moment, system.context.timezone))
         figures = ((place["points"], place["games"]) for place in week if place["player_id"] == player_id)
         return next(figures, (0, 0))
-    standing = system.players.get(player_id)
     if isinstance(system, Closeness):
-        return system.rating(player_id), 0 if standing is None else standing.games
-    return (system.parameters.start, 0) if standing is None else (standing.rating, standing.games)
+        _, games, _ = system.players.get(player_id, (0.0, 0, 0))
+        return system.rating(player_id), games
+    rating, games, _ = system.players.get(player_id, (system.parameters.start, 0, 0))
+    return rating, games
 
 
 def rows_of(rows: Iterable[tuple[str, Any]], table: Table) -> list[tuple[str, Any]]:

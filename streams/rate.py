@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import orjson
 
-from streams.events import AT_ONCE, GAME_REJECTED, decode_line
+from streams.events import AT_ONCE, GAME_REJECTED, decode_all, decode_line
 from streams.files import batched
 from streams.garbage import no_collection
 from streams.ladder_file import LadderRules
@@ -15,7 +15,6 @@ from streams.ladders import (
     COMPETITION_CLOSED,
     GAME_IGNORED,
     RATING_CHANGED,
-    REJECTED,
     GameRated,
     Ladders,
     Output,
@@ -103,28 +102,26 @@ class _Rating:
 
     def take(self, batch: Batch) -> None:
         """Fold the events of the next lines, and write what they put out."""
-        fold = self._fold.fold
-        published: list[Publication] = []
-        outcomes = []
-        tally = self._tally
-        before = 0
+        places = []
+        events: list[Event | Rejected] = []
         for place, entry in enumerate(batch.entries):
-            try:
-                if entry is not None:
-                    event: Event = _new(Game, entry)
-                elif (line := batch.lines[place]).strip():
-                    event = decode_line(line)
-                else:
-                    continue
-                outcomes.append(fold(event, published))
-            except Rejected as rejected:
-                outcomes.append(REJECTED)
+            if entry is not None:
+                events.append(_new(Game, entry))
+            elif batch.lines[place].strip():
+                events += decode_all(decode_line, (batch.lines[place],))
+            else:
+                continue
+            places.append(place)
+        published: list[Publication] = []
+        folded = self._fold.fold(events)
+        for place, event, (_, own, rejected) in zip(places, events, folded, strict=True):
+            if rejected is not None:
                 published.append(_rejection(self.lines + place + 1, rejected, batch.lines[place]))
             else:
-                if tally is not None:
-                    tally.add(event, published[before:])
-                    before = len(published)
-        self.counts.count_all(outcomes)
+                published += own
+                if self._tally is not None and not isinstance(event, Rejected):
+                    self._tally.add(event, own)
+        self.counts.count_all([outcome for outcome, _, _ in folded])
         self._write(published)
         self.lines += len(batch.entries)
         # Nobody keeps the rows here; a fold remembers which have changed until it is asked.

@@ -45,8 +45,8 @@ encode_event: Any = _encoder.encode
 
 def changed_events(rated: GameRated) -> list[RatingChangedEvent]:
     """Write out what a rated game publishes, but for the standings of a closed week, in order."""
-    ladder, game_id, ended_at, changes, players, tallies, _ = rated
-    counts = dict(zip(players, tallies, strict=True))
+    ladder, game_id, ended_at, changes, players, statistics, _ = rated
+    counts = dict(zip(players, statistics, strict=True))
     quoted_ladder, quoted_game = quote_part(ladder), quote_part(game_id)
     events: list[RatingChangedEvent] = []
     for system, changed in changes:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.ratings import bga, fundox
-from streams.ratings.bga import Parameters, changes, duel, title
+from streams.ratings.bga import Parameters, changes, title
 
 RANKS = st.integers(1, 8)
 RATINGS = st.floats(-1e6, 1e6) | st.floats(1000, 2500)
@@ -171,15 +171,6 @@ def test_a_second_import_is_ignored() -> None:
     events = [imported("bga", "a", 1900.0), imported("bga", "a", 1800.0)]
 
     assert reasons(ladder("bga"), *events) == ["already-rated"]
-
-
-@given(st.lists(st.tuples(RANKS, RATINGS, GAMES), min_size=2, max_size=2), PARAMETERS)
-def test_a_duel_is_what_changes_gives_to_the_last_bit(
-    table: list[tuple[int, float, int]], parameters: Parameters
-) -> None:
-    ranks, known, games = columns(table)
-
-    assert changes(ranks, known, games, None, parameters) == duel(ranks, known, games, parameters)
 
 
 @given(TABLES, st.randoms(use_true_random=False), st.sets(st.integers(0, 7)))

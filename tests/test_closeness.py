@@ -355,11 +355,13 @@ def most_steps(system: Closeness) -> int:
     former = sys.gettrace()
     for number in range(40):
         winner, loser = random.sample("ab", 2)
-        game = played(str(number), scored(winner, 10_000), scored(loser, random.randrange(10_000)))
+        made = random.randrange(10_000)
+        game = played(str(number), scored(winner, 10_000), scored(loser, made))
+        contest = winner, loser, 1, 2, (10_000, made), None, game.ended_epoch, game, (1, 2)
         steps = 0
         sys.settrace(count)
         try:
-            system.rate(game, places(game) or [])
+            system.rate_all([contest], {})
         finally:
             sys.settrace(former)
         found.append(steps)

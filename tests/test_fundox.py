@@ -7,7 +7,7 @@ from helpers import ladder, outputs, played, ranked, ratings, reasons
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.ratings.fundox import Parameters, changes, duel, price
+from streams.ratings.fundox import Parameters, changes, price
 
 RATINGS = st.floats(-1e6, 1e6)
 
@@ -60,13 +60,6 @@ def test_what_two_players_can_win_from_each_other_is_the_stake(one: float, other
     both = price(one, other, Parameters()) + price(other, one, Parameters())
 
     assert both == pytest.approx(16)
-
-
-@given(st.lists(st.tuples(RATINGS, st.integers(1, 4)), min_size=2, max_size=2))
-def test_a_duel_is_what_changes_gives_to_the_last_bit(players: list[tuple[float, int]]) -> None:
-    ratings, places = zip(*players, strict=True)
-
-    assert changes(places, ratings, Parameters()) == list(duel(places, ratings, Parameters()))
 
 
 @given(st.lists(st.tuples(RATINGS, st.integers(1, 4)), min_size=2, max_size=4))

@@ -8,7 +8,7 @@ from helpers import imported, ladder, played, ranked, ratings, reasons, scored, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.ratings.points import Parameters, changes, duel, shares, weight
+from streams.ratings.points import Parameters, changes, shares, weight
 
 GAMES = st.integers(0, 200)
 POINTS = st.integers(-50, 500) | st.floats(-1e3, 1e3)
@@ -16,7 +16,6 @@ RATINGS = st.floats(0, 4000)
 ANY_RATINGS = st.floats(-1e6, 1e6)
 # Points, rating and number of games of each player.
 TABLES = st.lists(st.tuples(POINTS, RATINGS, GAMES), min_size=2, max_size=4)
-DUELS = st.lists(st.tuples(POINTS, ANY_RATINGS, GAMES), min_size=2, max_size=2)
 
 
 def columns(table: list[tuple[float, float, int]]) -> tuple[list[float], list[float], list[int]]:
@@ -124,13 +123,6 @@ def test_a_second_import_is_ignored() -> None:
     events = [imported("points", "a", 900.0), imported("points", "a", 800.0)]
 
     assert reasons(ladder("points"), *events) == ["already-rated"]
-
-
-@given(DUELS)
-def test_a_duel_is_what_changes_gives_to_the_last_bit(table: list[tuple[float, float, int]]) -> None:
-    points, known, games = columns(table)
-
-    assert changes(points, known, games, Parameters()) == duel(points, known, games, Parameters())
 
 
 @given(TABLES, st.randoms(use_true_random=False), st.sets(st.integers(0, 3)))

@@ -32,11 +32,7 @@ def events() -> list[Event]:
 
 
 def published() -> list[Publication]:
-    fold = everything()
-    found: list[Publication] = []
-    for event in events():
-        fold.fold(event, found)
-    return found
+    return [publication for _, out, _ in everything().fold(events()) for publication in out]
 
 
 def test_the_short_form_written_out_is_what_apply_gives() -> None:

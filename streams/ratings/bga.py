@@ -6,11 +6,11 @@ Pure: standard library only.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from streams.model import Game
 from streams.ratings.parameters import choice, number, whole
-from streams.ratings.system import PAIR, Pool
+from streams.ratings.system import LadderContext, Pool
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 32
@@ -98,28 +98,6 @@ def changes(
     return found
 
 
-def duel(
-    places: Sequence[int], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
-) -> list[float]:
-    """Give what `changes` gives for two players, to the last bit, in half the time.
-
-    No advised number is below 2, so that the multiplier is 1.
-    """
-    place, place_other = places
-    gap = ratings[1] - ratings[0]
-    limit = min(parameters.cap, GAP_LIMIT)
-    if not -limit <= gap <= limit:
-        gap = math.copysign(limit, gap)
-    exponent = gap / SCALE
-    result = 1.0 if place < place_other else 0.5 if place == place_other else 0.0
-    newcomers = parameters.newcomer_games
-    k, k_newcomer = parameters.k, parameters.k_newcomer
-    return [
-        (k_newcomer if games[0] < newcomers else k) * (result - 1.0 / (1.0 + 10.0**exponent)),
-        (k_newcomer if games[1] < newcomers else k) * (1.0 - result - 1.0 / (1.0 + 10.0**-exponent)),
-    ]
-
-
 def first_quitter(game: Game) -> int | None:
     """Give the place in the list of the first player to abandon; None when nobody did.
 
@@ -145,6 +123,10 @@ class Bga(Pool):
     max_players = MAX_PLAYERS
     parameters: Parameters
 
+    def __init__(self, parameters: Any, context: LadderContext) -> None:
+        super().__init__(parameters, context)
+        self._limit = min(self.parameters.cap, GAP_LIMIT)
+
     def changes(
         self,
         game: Game,
@@ -166,6 +148,36 @@ class Bga(Pool):
             return found
         return [change if own == quitter else None for own, change in enumerate(found)]
 
+    def duel(
+        self,
+        places: tuple[int, int],
+        points: Sequence[float] | None,  # noqa: ARG002
+        ratings: tuple[float, float],
+        games: tuple[int, int],
+    ) -> tuple[float, float] | None:
+        """Give what `changes` gives for two.
+
+        No advised number is below 2, so that the multiplier is 1.
+        """
+        place, place_other = places
+        one, other = ratings
+        parameters = self.parameters
+        gap = other - one
+        if not -self._limit <= gap <= self._limit:
+            gap = math.copysign(self._limit, gap)
+        exponent = gap / SCALE
+        result = 1.0 if place < place_other else 0.5 if place == place_other else 0.0
+        k, k_other = parameters.k, parameters.k
+        played, played_other = games
+        if played < parameters.newcomer_games:
+            k = parameters.k_newcomer
+        if played_other < parameters.newcomer_games:
+            k_other = parameters.k_newcomer
+        return (
+            k * (result - 1.0 / (1.0 + 10.0**exponent)),
+            k_other * (1.0 - result - 1.0 / (1.0 + 10.0**-exponent)),
+        )
+
     def details(self, before: float, after: float) -> Titles:
         """Say which title the player has now, and had before."""
         if before <= GOOD and after <= GOOD:
@@ -175,8 +187,6 @@ class Bga(Pool):
     def _elo(
         self, game: Game, places: Sequence[int], ratings: Sequence[float], games: Sequence[int]
     ) -> list[float]:
-        if len(places) == PAIR:
-            return duel(places, ratings, games, self.parameters)
         game_type = self.context.ladder if game.game_type is None else game.game_type
         advised = self.context.advised_players.get(game_type)
         return changes(places, ratings, games, advised, self.parameters)

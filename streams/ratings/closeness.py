@@ -7,14 +7,26 @@ Pure: standard library only.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from streams.model import Game, RatingImported
 from streams.ratings.parameters import number
 from streams.ratings.prefix_sums import PrefixSums
-from streams.ratings.system import PAIR, Change, JsonRow, LadderContext, Standing, System, Verdict, ignored
+from streams.ratings.system import (
+    PAIR,
+    Change,
+    Contest,
+    JsonRow,
+    LadderContext,
+    Rated,
+    Remarks,
+    Standing,
+    System,
+    Verdict,
+    ignored,
+)
 from streams.row_keys import join_key, split_key
 
 FIRST = 100
@@ -27,6 +39,7 @@ UNITS = 2.0**53
 # Negative points make distances above 1; nothing real is this far, and sums stay finite.
 FURTHEST = 2.0**64
 
+_UNRATED: Standing = (0.0, 0, 0)
 _TYPE = "closeness-type"
 _PLAYER = "closeness-player"
 _RESULT = "closeness-result"
@@ -72,14 +85,14 @@ class _GameType:
         self.reach = (NOTHING_AT * self.total - 1) // self.losers
 
 
-class _Results:
+class _Results(PrefixSums):
     """One player's losses in one game type of which the score depends on the average."""
 
-    __slots__ = ("distances", "game_type")
+    __slots__ = ("game_type",)
 
     def __init__(self, game_type: _GameType) -> None:
+        super().__init__()
         self.game_type = game_type
-        self.distances = PrefixSums()
 
     def score(self) -> float:
         """Give the sum of `(75 - 25 * distance/average) * players` over all that are above 0.
@@ -87,23 +100,21 @@ class _Results:
         The quotient is that of whole numbers, correctly rounded, and so never above 3 times the players.
         """
         average = self.game_type
-        players, behind = self.distances.up_to(average.reach)
+        players, behind = self.up_to(average.reach)
         return PER_AVERAGE * (NOTHING_AT * players - average.losers * behind / average.total)
 
 
 class _Own:
     """One player's scores that never change, the most that was possible, and the other results by type.
 
-    `standing` is the player's, from the first game on that is published here, and `only` the one of the
-    results when there is just one: both spare looking them up.
+    `only` is the one of the results when there is just one: it spares looking it up.
     """
 
-    __slots__ = ("fixed", "only", "possible", "results", "standing")
+    __slots__ = ("fixed", "only", "possible", "results")
 
     def __init__(self) -> None:
         self.fixed = 0
         self.possible = 0
-        self.standing: Standing | None = None
         self.only: _Results | None = None
         self.results: dict[str, _Results] = {}
 
@@ -137,12 +148,40 @@ class Closeness(System):
             return ignored("teams")
         if game.points is None:
             return ignored("no-points")
-        if len(places) == PAIR and places[0] != places[1]:
-            one, two = game.players
-            first, second = self._score_pair(game, places, game.points)
-            return (self._publish(one, first), self._publish(two, second)), None, (), None
         scored = self._score(game, places, game.points)
-        return list(map(self._publish, game.players, scored)), None, (), None
+        return list(map(self._publish, game.players, scored)), None
+
+    def rate_all(self, contests: Iterable[Contest], remarks: Remarks) -> list[Rated]:
+        """Score games one after the other: the usual ones, if one has won, without further ado."""
+        found: list[Rated] = []
+        name = self.name
+        find = self._own.get
+        publish = self._publish
+        changed = self._changed_players
+        for one, two, place_one, place_two, points, game_type, _, game, places in contests:
+            if one is None or points is None or place_one == place_two:
+                self.rate_unusual(game, places, found, remarks)
+                continue
+            first = find(one) or self._player(one)
+            second = find(two) or self._player(two)
+            first.possible += FIRST * PAIR
+            second.possible += FIRST * PAIR
+            changed.append(one)
+            changed.append(two)
+            if place_one < place_two:
+                winning, made = points
+                first.fixed += FIRST * PAIR
+                loser, own = two, second
+            else:
+                made, winning = points
+                second.fixed += FIRST * PAIR
+                loser, own = one, first
+            if winning > 0:
+                self._lose(loser, own, game_type, distance(made, winning), PAIR).settle()
+            elif made >= winning:
+                own.fixed += TIE_BREAK * PAIR
+            found.append((name, (publish(one, first), publish(two, second))))
+        return found
 
     def rating(self, player_id: str) -> float:
         """Give a player's rating under today's averages; 0 without games.
@@ -154,7 +193,9 @@ class Closeness(System):
 
     def ratings(self) -> list[tuple[str, float, int]]:
         """Give (player, rating, games) of everyone, under today's averages."""
-        return [(player_id, self.rating(player_id), s.games) for player_id, s in self.players.items()]
+        return [
+            (player_id, self.rating(player_id), games) for player_id, (_, games, _) in self.players.items()
+        ]
 
     def start(self, imported: RatingImported) -> Change | str:  # noqa: ARG002 - whatever it says
         """Refuse: a rating is computed from the player's own games, and an import brings none."""
@@ -172,7 +213,7 @@ class Closeness(System):
         else:
             player_id, game_type, _ = split_key(key, 3)
             behind, players = row
-            self._results(self._player(player_id), game_type).distances.add(int(behind * UNITS), players)
+            self._results(self._player(player_id), game_type).add(int(behind * UNITS), players)
 
     def changed_rows(self) -> Iterator[tuple[str, str, JsonRow | None]]:
         """Yield the types, players and results changed since the last call."""
@@ -199,46 +240,24 @@ class Closeness(System):
         count = len(points)
         first = min(places)
         winning = winning_points(points, places)
-        game_type = self.context.ladder if game.game_type is None else game.game_type
         everyone = [self._own.get(player_id) or self._player(player_id) for player_id in game.players]
         for player_id, own, place, made in zip(game.players, everyone, places, points, strict=True):
             own.possible += FIRST * count
             if place == first:
                 own.fixed += FIRST * count
             elif winning > 0:
-                self._lose(player_id, own, game_type, distance(made, winning), count)
+                self._lose(player_id, own, game.game_type, distance(made, winning), count)
             elif made >= winning:
                 own.fixed += TIE_BREAK * count
         self._changed_players += game.players
-        average = self._types.get(game_type)
+        average = self._types.get(self.context.ladder if game.game_type is None else game.game_type)
         if average is not None:
             average.settle()
         return everyone
 
-    def _score_pair(self, game: Game, places: Sequence[int], points: Sequence[float]) -> tuple[_Own, _Own]:
-        """Do what `_score` does, in half the time, for two players of whom one has won."""
-        one, two = game.players
-        first = self._own.get(one) or self._player(one)
-        second = self._own.get(two) or self._player(two)
-        first.possible += FIRST * PAIR
-        second.possible += FIRST * PAIR
-        self._changed_players += game.players
-        if places[0] < places[1]:
-            winning, made = points
-            first.fixed += FIRST * PAIR
-            loser, own = two, second
-        else:
-            made, winning = points
-            second.fixed += FIRST * PAIR
-            loser, own = one, first
-        game_type = self.context.ladder if game.game_type is None else game.game_type
-        if winning > 0:
-            self._lose(loser, own, game_type, distance(made, winning), PAIR).settle()
-        elif made >= winning:
-            own.fixed += TIE_BREAK * PAIR
-        return first, second
-
-    def _lose(self, player_id: str, own: _Own, game_type: str, behind: float, count: int) -> _GameType:
+    def _lose(self, player_id: str, own: _Own, game_type: str | None, behind: float, count: int) -> _GameType:
+        if game_type is None:
+            game_type = self.context.ladder
         average = self._types.get(game_type) or self._game_type(game_type)
         average.losers += 1
         self._changed_types.append(game_type)
@@ -247,9 +266,9 @@ class Closeness(System):
             return average
         units = int(behind * UNITS)
         average.total += units
-        distances = (own.results.get(game_type) or self._results(own, game_type)).distances
-        distances.add(units, count)
-        self._new_results.append((player_id, game_type, distances.count, behind, count))
+        results = own.results.get(game_type) or self._results(own, game_type)
+        results.add(units, count)
+        self._new_results.append((player_id, game_type, results.count, behind, count))
         return average
 
     def _rating(self, own: _Own) -> float:
@@ -264,13 +283,10 @@ class Closeness(System):
         return 100.0 * math.fsum([own.fixed, *scores]) / possible
 
     def _publish(self, player_id: str, own: _Own) -> Change:
-        standing = own.standing
-        if standing is None:
-            standing = own.standing = self.players.setdefault(player_id, Standing(0.0, 0, 0))
-        before = standing.rating
-        standing.rating = after = self._rating(own)
-        standing.games += 1
-        standing.sequence = sequence = standing.sequence + 1
+        before, games, sequence = self.players.get(player_id, _UNRATED)
+        after = self._rating(own)
+        sequence += 1
+        self.players[player_id] = after, games + 1, sequence
         return player_id, before, after, sequence, None
 
     def _game_type(self, game_type: str) -> _GameType:

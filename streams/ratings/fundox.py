@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from streams.model import Game
 from streams.ratings.parameters import number
-from streams.ratings.system import PAIR, Pool
+from streams.ratings.system import Pool
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 4
@@ -51,19 +51,6 @@ def changes(places: Sequence[int], ratings: Sequence[float], parameters: Paramet
     return paid
 
 
-def duel(places: Sequence[int], ratings: Sequence[float], parameters: Parameters) -> tuple[float, float]:
-    """Give what `changes` gives for two players, to the last bit, in a third of the time."""
-    place, place_other = places
-    if place == place_other:
-        return 0.0, 0.0
-    one, other = ratings
-    if place < place_other:
-        paid = price(one, other, parameters)
-        return paid, -paid
-    paid = price(other, one, parameters)
-    return -paid, paid
-
-
 class Fundox(Pool):
     """The fundox system on one ladder."""
 
@@ -81,5 +68,22 @@ class Fundox(Pool):
         games: Sequence[int],  # noqa: ARG002 - the price knows no newcomers
     ) -> Sequence[float | None] | str:
         """Give each player's change, or why the game does not count."""
-        arithmetic = duel if len(places) == PAIR else changes
-        return arithmetic(places, ratings, self.parameters)
+        return changes(places, ratings, self.parameters)
+
+    def duel(
+        self,
+        places: tuple[int, int],
+        points: Sequence[float] | None,  # noqa: ARG002
+        ratings: tuple[float, float],
+        games: tuple[int, int],  # noqa: ARG002
+    ) -> tuple[float, float] | None:
+        """Give what `changes` gives for two."""
+        place, place_other = places
+        one, other = ratings
+        if place < place_other:
+            paid = price(one, other, self.parameters)
+            return paid, -paid
+        if place > place_other:
+            paid = price(other, one, self.parameters)
+            return -paid, paid
+        return 0.0, 0.0

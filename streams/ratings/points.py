@@ -6,13 +6,17 @@ Pure: standard library only.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
 
 from streams.model import Game
 from streams.ratings.parameters import number
-from streams.ratings.system import PAIR, Pool
+from streams.ratings.system import LadderContext, Pool
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 4
+# Of so many numbers of games the weight is kept, once it was computed.
+_KEPT_WEIGHTS = 4096
 
 
 @dataclass(frozen=True)
@@ -74,29 +78,6 @@ def changes(
     ]
 
 
-def duel(
-    points: Sequence[float], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
-) -> list[float]:
-    """Give what `changes` gives for two players, to the last bit, in half the time."""
-    mine, yours = ratings
-    one, other = points
-    most = one if one >= other else other  # noqa: FURB136 - min and max would take half of all the time
-    if mine < 0 or yours < 0 or most <= 0 or mine + yours <= 0:
-        return changes(points, ratings, games, parameters)
-    total = mine + yours
-    one = one / most if one > 0 else 0.0
-    other = other / most if other > 0 else 0.0
-    one *= one
-    other *= other
-    made = one + other
-    change = (one / made - mine / total) * mine * weight(games[0], parameters)
-    change_other = (other / made - yours / total) * yours * weight(games[1], parameters)
-    return [
-        change if change >= -mine else -mine,  # noqa: FURB136
-        change_other if change_other >= -yours else -yours,  # noqa: FURB136
-    ]
-
-
 def clipped(changes: Sequence[float], abandoned: Sequence[bool]) -> list[float]:
     """Give the changes after abandoning: who did cannot gain, who has an opponent who did cannot lose.
 
@@ -119,6 +100,10 @@ class Points(Pool):
     max_players = MAX_PLAYERS
     parameters: Parameters
 
+    def __init__(self, parameters: Any, context: LadderContext) -> None:
+        super().__init__(parameters, context)
+        self._weight = lru_cache(_KEPT_WEIGHTS)(partial(weight, parameters=self.parameters))
+
     def changes(
         self,
         game: Game,
@@ -130,6 +115,33 @@ class Points(Pool):
         points = game.points
         if points is None:
             return "no-points"
-        arithmetic = duel if len(points) == PAIR else changes
-        found = arithmetic(points, ratings, games, self.parameters)
+        found = changes(points, ratings, games, self.parameters)
         return found if game.abandoned is None else clipped(found, game.abandoned)
+
+    def duel(
+        self,
+        places: tuple[int, int],  # noqa: ARG002
+        points: Sequence[float] | None,
+        ratings: tuple[float, float],
+        games: tuple[int, int],
+    ) -> tuple[float, float] | None:
+        """Give what `changes` gives for two with ratings and points above 0 to share."""
+        if points is None:
+            return None
+        made, made_other = points
+        mine, yours = ratings
+        most = made if made >= made_other else made_other  # noqa: FURB136 - max would take as long as the rest
+        total = mine + yours
+        if mine < 0 or yours < 0 or most <= 0 or total <= 0:
+            return None
+        made = made / most if made > 0 else 0.0
+        made_other = made_other / most if made_other > 0 else 0.0
+        made *= made
+        made_other *= made_other
+        squares = made + made_other
+        change = (made / squares - mine / total) * mine * self._weight(games[0])
+        change_other = (made_other / squares - yours / total) * yours * self._weight(games[1])
+        return (
+            change if change >= -mine else -mine,  # noqa: FURB136
+            change_other if change_other >= -yours else -yours,  # noqa: FURB136
+        )

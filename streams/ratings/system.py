@@ -5,7 +5,7 @@ Pure: standard library only, no clock, no I/O.
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, ClassVar
@@ -24,28 +24,34 @@ JsonRow = Mapping[str, Any] | Sequence[Any]
 # level) if it adds something.
 Change = tuple[str, float, float, int, Mapping[str, Any] | None]
 
-# What a system makes of a game: the changes; why it does not count, if it does not; the players for whom it
-# does not when it counts for others; and the competition-closed of a week that the game amends, to be
+# What a system says of a game beside the changes: why it does not count, if it does not; the players for whom
+# it does not when it counts for others; and the competition-closed of a week that the game amends, to be
 # published after the changes.
-Verdict = tuple[Sequence[Change], str | None, Sequence[str], Mapping[str, Any] | None]
+Remark = tuple[str | None, Sequence[str], Mapping[str, Any] | None]
+
+# What a system makes of a game: the changes, and a remark if there is something to say.
+Verdict = tuple[Sequence[Change], Remark | None]
 
 
 def ignored(reason: str) -> Verdict:
     """Give the verdict on a game that does not count, for a reason of `streams.ladders.REASONS`."""
-    return (), reason, (), None
+    return (), (reason, (), None)
 
 
-@dataclass(slots=True)
-class Standing:
-    """A player's figures in one system.
+# A system's name and the changes it makes of a game; none when it does not count.
+Rated = tuple[str, Sequence[Change]]
 
-    `games` are the rated games, imported ones included; `sequence` numbers the published changes. The two
-    differ once a correction has been published.
-    """
+# Remarks on games, with the names of the systems that made them, by the games' places in a sequence.
+Remarks = dict[int, list[tuple[str, Remark]]]
 
-    rating: float
-    games: int
-    sequence: int
+# A player's figures in one system: the rating, the rated games, imported ones included, and the sequence
+# number of the last published change. The last two differ once a correction has been published.
+Standing = tuple[float, int, int]
+
+# A game with a result, opened once for all systems. First what the usual game needs, that of two individuals
+# who both stayed to the end: their ids (None for the first when it is any other game) and places, everybody's
+# points if everybody has some, the game type, the end in seconds since 1970. Then the game, and all places.
+Contest = tuple[str | None, str, int, int, Sequence[float] | None, str | None, float, Game, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -81,24 +87,38 @@ class System(ABC):
         every row as it was.
         """
 
+    def rate_all(self, contests: Iterable[Contest], remarks: Remarks) -> list[Rated]:
+        """Rate games one after the other, each as `rate` does, and add what there is to remark.
+
+        A system that knows a shorter way for the usual game takes it here, and leaves the others to `rate`.
+        """
+        found: list[Rated] = []
+        for *_, game, places in contests:
+            self.rate_unusual(game, places, found, remarks)
+        return found
+
+    def rate_unusual(self, game: Game, places: Sequence[int], found: list[Rated], remarks: Remarks) -> None:
+        """Rate the next game by way of `rate`."""
+        changes, remark = self.rate(game, places)
+        if remark is not None:
+            remarks.setdefault(len(found), []).append((self.name, remark))
+        found.append((self.name, changes))
+
     @abstractmethod
     def start(self, imported: RatingImported) -> Change | str:
         """Start a player from a former system's figures, or give the reason why the import is ignored."""
 
     def ratings(self) -> list[tuple[str, float, int]]:
         """Give (player, rating, games) of everyone with a rating today, in no particular order."""
-        return [(player_id, s.rating, s.games) for player_id, s in self.players.items()]
+        return [(player_id, rating, games) for player_id, (rating, games, _) in self.players.items()]
 
     def renumber(self, player_id: str, week: str | None, sequence: int, rating: float) -> None:  # noqa: ARG002
         """Let a player's changes go on from a sequence number, after a correction; `rating` if there is none.
 
         `week` is None but for weekly competitions.
         """
-        standing = self.players.get(player_id)
-        if standing is None:
-            self.players[player_id] = Standing(rating, 0, sequence)
-        else:
-            standing.sequence = sequence
+        rating, games, _ = self.players.get(player_id, (rating, 0, sequence))
+        self.players[player_id] = rating, games, sequence
 
     def load_row(self, kind: str, key: str, row: Any) -> None:
         """Take back a row of one of `row_kinds`, as `changed_rows` gave it out."""
@@ -127,7 +147,7 @@ class Pool(System):
 
     def __init__(self, parameters: Any, context: LadderContext) -> None:
         super().__init__(parameters, context)
-        self._start = float(parameters.start)
+        self._start: Standing = (float(parameters.start), 0, 0)
         self._shows_details = type(self).details is not Pool.details
 
     @abstractmethod
@@ -137,6 +157,19 @@ class Pool(System):
         """Give each player's change from the `ratings` and numbers of rated `games` before this one.
 
         None for a player who is not rated (reason `left`); a reason instead of a list when nobody is.
+        """
+
+    @abstractmethod
+    def duel(
+        self,
+        places: tuple[int, int],
+        points: Sequence[float] | None,
+        ratings: tuple[float, float],
+        games: tuple[int, int],
+    ) -> tuple[float, float] | None:
+        """Give what `changes` gives for two individuals who stayed, to the last bit, in half the time.
+
+        None leaves what is rare to `changes`.
         """
 
     def details(self, before: float, after: float) -> Mapping[str, Any] | None:  # noqa: ARG002
@@ -149,75 +182,68 @@ class Pool(System):
             return ignored("teams")
         if not self.min_players <= len(places) <= self.max_players:
             return ignored("player-count")
-        if len(places) == PAIR:
-            return self._rate_pair(game, places)
-        known = self.players
-        standings = [known.get(player_id) or Standing(self._start, 0, 0) for player_id in game.players]
-        ratings = [standing.rating for standing in standings]
-        changes = self.changes(game, places, ratings, [standing.games for standing in standings])
+        players = game.players
+        standings = [self.players.get(player_id, self._start) for player_id in players]
+        ratings, games, _ = zip(*standings, strict=True)
+        changes = self.changes(game, places, ratings, games)
         if isinstance(changes, str):
             return ignored(changes)
-        return self._move(game, standings, changes)
+        unrated = [player_id for player_id, change in zip(players, changes, strict=True) if change is None]
+        rated = [
+            self._move(player_id, standing, change)
+            for player_id, standing, change in zip(players, standings, changes, strict=True)
+            if change is not None
+        ]
+        return rated, ("left", unrated, None) if unrated else None
 
-    def _rate_pair(self, game: Game, places: Sequence[int]) -> Verdict:
-        """Do what `rate` does, in half the time, for the usual game of two."""
-        known = self.players
-        one, two = game.players
-        first = known.get(one) or Standing(self._start, 0, 0)
-        second = known.get(two) or Standing(self._start, 0, 0)
-        before_one, before_two = first.rating, second.rating
-        changes = self.changes(game, places, (before_one, before_two), (first.games, second.games))
-        if isinstance(changes, str):
-            return ignored(changes)
-        change_one, change_two = changes
-        if change_one is None or change_two is None:
-            return self._move(game, (first, second), changes)
-        first.rating = after_one = before_one + change_one
-        second.rating = after_two = before_two + change_two
-        first.games += 1
-        second.games += 1
-        first.sequence = sequence_one = first.sequence + 1
-        second.sequence = sequence_two = second.sequence + 1
-        if sequence_one == 1:
-            known[one] = first
-        if sequence_two == 1:
-            known[two] = second
+    def rate_all(self, contests: Iterable[Contest], remarks: Remarks) -> list[Rated]:
+        """Rate games one after the other: the usual ones without further ado."""
+        found: list[Rated] = []
+        name, start, duel = self.name, self._start, self.duel
+        details = self.details if self._shows_details else None
         details_one = details_two = None
-        if self._shows_details:
-            details_one = self.details(before_one, after_one)
-            details_two = self.details(before_two, after_two)
-        return (
-            (
+        known = self.players
+        find = known.get
+        for one, two, place_one, place_two, points, _, _, game, places in contests:
+            changes = None
+            if one is not None:
+                before_one, games_one, sequence_one = find(one, start)
+                before_two, games_two, sequence_two = find(two, start)
+                changes = duel(
+                    (place_one, place_two), points, (before_one, before_two), (games_one, games_two)
+                )
+            if one is None or changes is None:
+                self.rate_unusual(game, places, found, remarks)
+                continue
+            change_one, change_two = changes
+            after_one = before_one + change_one
+            after_two = before_two + change_two
+            sequence_one += 1
+            sequence_two += 1
+            known[one] = after_one, games_one + 1, sequence_one
+            known[two] = after_two, games_two + 1, sequence_two
+            if details is not None:
+                details_one = details(before_one, after_one)
+                details_two = details(before_two, after_two)
+            pair = (
                 (one, before_one, after_one, sequence_one, details_one),
                 (two, before_two, after_two, sequence_two, details_two),
-            ),
-            None,
-            (),
-            None,
-        )
-
-    def _move(self, game: Game, standings: Sequence[Standing], changes: Sequence[float | None]) -> Verdict:
-        rated: list[Change] = []
-        unrated = []
-        for player_id, standing, change in zip(game.players, standings, changes, strict=True):
-            if change is None:
-                unrated.append(player_id)
-                continue
-            before = standing.rating
-            standing.rating = after = before + change
-            standing.games += 1
-            standing.sequence += 1
-            self.players[player_id] = standing
-            rated.append((player_id, before, after, standing.sequence, self.details(before, after)))
-        return rated, "left" if unrated else None, unrated, None
+            )
+            found.append((name, pair))
+        return found
 
     def start(self, imported: RatingImported) -> Change | str:
         """Start a player from a former system's figures, unless the player has games here already."""
-        if imported.player_id in self.players:
+        player_id, after, games = imported.player_id, imported.rating, imported.games
+        if player_id in self.players:
             return "already-rated"
-        before = self._start
+        before, _, _ = self._start
         # The sequence goes on from the imported games, so that it counts all of them: 1, 2, 3 …
-        standing = Standing(imported.rating, imported.games, imported.games)
-        self.players[imported.player_id] = standing
-        details = self.details(before, standing.rating)
-        return imported.player_id, before, standing.rating, standing.sequence, details
+        self.players[player_id] = after, games, games
+        return player_id, before, after, games, self.details(before, after)
+
+    def _move(self, player_id: str, standing: Standing, change: float) -> Change:
+        before, games, sequence = standing
+        after = before + change
+        self.players[player_id] = after, games + 1, sequence + 1
+        return player_id, before, after, sequence + 1, self.details(before, after)

@@ -8,14 +8,25 @@ Pure: standard library only.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
 from typing import Any, Literal, TypedDict
 
 from streams.model import Game, RatingImported, Rejected, WeekEnded
 from streams.ratings.parameters import duration, number, whole
-from streams.ratings.system import Change, JsonRow, LadderContext, System, Verdict, ignored
+from streams.ratings.system import (
+    Change,
+    Contest,
+    JsonRow,
+    LadderContext,
+    Rated,
+    Remarks,
+    System,
+    Verdict,
+    ignored,
+)
 from streams.row_keys import join_key, split_key
 from streams.weeks import bounds, is_week, week_of
 
@@ -28,6 +39,9 @@ LAST_FINAL = "last"
 # The sides of a game of two individuals, of whom (as a rule) neither abandoned.
 SOLO = (0, 1)
 STAYED = (False, False)
+
+# Of so many numbers of points the level is kept, once it was computed.
+_KEPT_LEVELS = 4096
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -227,9 +241,10 @@ class Weekly(System):
         self._weeks: dict[str, _Week] = {}
         # Most games fall in the week of the game before: its bounds spare the way through the time zone.
         self._current: _Week | None = None
-        # What the players of a pair gain by who won (-1 the first, 0 nobody, 1 the second) and the difference
+        # What the players of a pair gain by who won (1 the first, 2 the second, 0 nobody) and the difference
         # of their levels.
         self._paid: dict[tuple[int, int], tuple[float, float]] = {}
+        self._level = lru_cache(_KEPT_LEVELS)(partial(level, parameters=self.parameters))
         # Every week up to this one is final; as text it sorts before all of them while there is none.
         self._last_final = ""
         self._last_final_changed = False
@@ -245,11 +260,25 @@ class Weekly(System):
             week = self._week_at(game.ended)
             if week is None:
                 return ignored("late")
-        if sides is SOLO and game.abandoned is None:
-            counted = self._count_pair(week, game, places)
-        else:
-            counted = self._count(week, game, places, sides)
-        return counted, None, (), self._closing(week) if week.closed else None
+        counted = self._count(week, game, places, sides)
+        return counted, (None, (), self._closing(week)) if week.closed else None
+
+    def rate_all(self, contests: Iterable[Contest], remarks: Remarks) -> list[Rated]:
+        """Count games one after the other: the usual ones without further ado, while their week is open."""
+        found: list[Rated] = []
+        name = self.name
+        for one, two, place_one, place_two, _, _, epoch, game, places in contests:
+            week = self._current
+            if (
+                one is None
+                or week is None
+                or week.closed
+                or not week.surely_from <= epoch < week.surely_until
+            ):
+                self.rate_unusual(game, places, found, remarks)
+            else:
+                found.append((name, self._count_pair(week, one, two, place_one, place_two)))
+        return found
 
     def start(self, imported: RatingImported) -> Change | str:
         """Start a player in the week that the import names, or give the reason why it is ignored.
@@ -394,32 +423,54 @@ class Weekly(System):
             counted.append(self._move(week, player_id, own, change))
         return counted
 
-    def _count_pair(self, week: _Week, game: Game, places: Sequence[int]) -> list[Change]:
-        """Do what `_count` does, in a third of the time, for the usual game: two players, who stayed."""
-        one, two = game.players
-        first = week.players.get(one) or _Figures()
-        second = week.players.get(two) or _Figures()
-        place_one, place_two = places
-        # What is won and lost depends on little enough to be kept.
-        kept = (place_one > place_two) - (place_one < place_two), first.level - second.level
-        paid = self._paid.get(kept)
-        if paid is None:
-            outcome = results(SOLO, places, STAYED)
-            paid = self._paid[kept] = payments(outcome, (first.level, second.level), self.parameters)
-        if place_one == place_two:
-            first.draws += 1
-            second.draws += 1
-        elif place_one < place_two:
-            first.wins += 1
-            second.losses += 1
-        else:
-            first.losses += 1
-            second.wins += 1
+    def _count_pair(
+        self, week: _Week, one: str, two: str, place_one: int, place_two: int
+    ) -> Sequence[Change]:
+        """Do what `_count` does, in a third of the time, for two individuals who stayed."""
+        known = week.players
+        first = known.get(one)
+        if first is None:
+            first = known[one] = _Figures()
+        second = known.get(two)
+        if second is None:
+            second = known[two] = _Figures()
+        level_one, level_two = first.level, second.level
+        before_one, before_two = first.points, second.points
         first.games += 1
         second.games += 1
-        first.sequence += 1
-        second.sequence += 1
-        return [self._move(week, one, first, paid[0]), self._move(week, two, second, paid[1])]
+        # What is won and lost depends on little enough to be kept.
+        if place_one < place_two:
+            first.wins += 1
+            second.losses += 1
+            kept = 1, level_one - level_two
+        elif place_one > place_two:
+            first.losses += 1
+            second.wins += 1
+            kept = 2, level_one - level_two
+        else:
+            first.draws += 1
+            second.draws += 1
+            kept = 0, 0
+        paid = self._paid.get(kept)
+        if paid is None:
+            outcome = results(SOLO, (place_one, place_two), STAYED)
+            paid = self._paid[kept] = payments(outcome, (level_one, level_two), self.parameters)
+        after_one = before_one + paid[0]
+        after_two = before_two + paid[1]
+        first.points = after_one = after_one if after_one > 0 else 0  # noqa: FURB136 - max takes thrice as long
+        second.points = after_two = after_two if after_two > 0 else 0  # noqa: FURB136
+        first.level = level_after_one = self._level(after_one)
+        second.level = level_after_two = self._level(after_two)
+        first.sequence = sequence_one = first.sequence + 1
+        second.sequence = sequence_two = second.sequence + 1
+        week.changed += one, two
+        label = week.label
+        details_one = {"week": label, "level": level_after_one, "level_before": level_one}
+        details_two = {"week": label, "level": level_after_two, "level_before": level_two}
+        return (
+            (one, before_one, after_one, sequence_one, details_one),
+            (two, before_two, after_two, sequence_two, details_two),
+        )
 
     def _move(self, week: _Week, player_id: str, own: _Figures, change: float) -> Change:
         before, level_before = own.points, own.level

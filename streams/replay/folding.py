@@ -34,8 +34,8 @@ class CorrectionsFound(Exception):  # noqa: N818 - not an error: the fold has to
 class Taker(Protocol):
     """Takes what a fold puts out; `item` is the record or line that it comes from."""
 
-    def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:
-        """Take what one event has published; the list is used again."""
+    def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:
+        """Take what one event has published."""
 
     def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
         """Take one rejection."""
@@ -87,30 +87,22 @@ class PartitionFold:
         taker: Taker | None,
         emit_from: int,
     ) -> None:
-        fold = self._fold.fold
         counts = self.counts
-        out: list[Publication] = []
-        for (offset, item), event in zip(items, events, strict=True):
+        folded = self._fold.fold([(offset, event) for (offset, _), event in zip(items, events, strict=True)])
+        for (offset, item), event, (outcome, published, rejected) in zip(items, events, folded, strict=True):
             counts[READ] += 1
-            try:
-                if isinstance(event, Rejected):
-                    raise event
-                outcome = fold(event, offset, out)
-            except Rejected as rejected:
-                counts[REJECTED] += 1
-                if taker is not None and offset >= emit_from:
-                    taker.reject(offset, item, rejected)
-                continue
             counts[outcome] += 1
-            if out:
+            if rejected is not None or isinstance(event, Rejected):
+                if taker is not None and rejected is not None and offset >= emit_from:
+                    taker.reject(offset, item, rejected)
+            elif published:
                 if taker is not None and offset >= emit_from:
-                    taker.take(offset, item, event, out)
-                out.clear()
+                    taker.take(offset, item, event, published)
             elif outcome == NOTED and not self._planned:
                 self._look_for_marker(event, offset)
-            self._since_drain += 1
-            if self._since_drain == _EVENTS_BETWEEN_DRAINS:
-                self._drain()
+        self._since_drain += len(items)
+        if self._since_drain >= _EVENTS_BETWEEN_DRAINS:
+            self._drain()
 
     def rows(self) -> dict[str, Any]:
         """Give the rows as they are now, by key; they are the fold's own, for reading."""

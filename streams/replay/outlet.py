@@ -1,6 +1,6 @@
 """Where a replay's outcomes go: files of events, by topic, and one of rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -64,7 +64,7 @@ class Outlet:
     ) -> None:
         self._opened.__exit__(kind, error, trace)
 
-    def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:  # noqa: ARG002
+    def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002
         """Write what one event has published."""
         for publication in published:
             if isinstance(publication, Output):

@@ -1,6 +1,6 @@
 """What a partition's owner publishes, record by record, and how to tell a record that was published."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from streams.events import ERROR_HEADER, GAME_REJECTED, Headers, encode_published
@@ -41,7 +41,7 @@ class Publisher:
         self._changed_partitions = changed_partitions
         self._give = give
 
-    def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:  # noqa: ARG002
+    def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002
         """Give what one input record publishes."""
         position = f"{item.topic}/{item.partition}/{item.offset}"
         for name, (key, value, headers) in encode_published(published, self._source, position):

@@ -30,7 +30,7 @@ class _TallyTaker:
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
 
-    def take(self, offset: int, item: Any, event: Event, published: list[Publication]) -> None:  # noqa: ARG002
+    def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002
         self._tally.add(event, published)
 
     def reject(self, offset: int, item: Any, rejected: Rejected) -> None:

@@ -28,7 +28,7 @@ from streams.events import (
     encode_published,
 )
 from streams.garbage import no_collection
-from streams.ladders import RATING_CHANGED, REJECTED, Ladders, Publication
+from streams.ladders import RATING_CHANGED, Ladders, Publication
 from streams.model import Game, Rejected, WeekEnded
 from streams.outcomes import OutcomeCounts
 from streams.runtime.batches import Batches, partition_of
@@ -202,28 +202,19 @@ class Partition:
         return self._reader
 
     def _apply_few(self, records: Sequence[ConsumerRecord], batches: Batches) -> None:
-        fold = self._fold.fold
-        outcomes = []
-        published: list[tuple[ConsumerRecord, list[Publication]]] = []
-        for record, event in zip(records, decode_all(decode_consumed, records), strict=True):
-            out: list[Publication] = []
-            try:
-                if isinstance(event, Rejected):
-                    raise event
-                outcomes.append(fold(event, out))
-            except Rejected as rejected:
-                outcomes.append(REJECTED)
+        events = decode_all(decode_consumed, records)
+        folded = self._fold.fold(events)
+        for record, event, (_, published, rejected) in zip(records, events, folded, strict=True):
+            if rejected is not None:
                 self._reject(record, rejected, batches)
                 continue
             if type(event) is Game:
                 self._last_game_ended = event.ended_epoch
             elif isinstance(event, WeekEnded):
                 self._appended_weeks.discard(_ending(event))
-            published.append((record, out))
-        self.counts.count_all(outcomes)
-        for record, out in published:
             position = f"{record.topic}/{record.partition}/{record.offset}"
-            self._append_published(out, position, record.timestamp, batches)
+            self._append_published(published, position, record.timestamp, batches)
+        self.counts.count_all([outcome for outcome, _, _ in folded])
 
     def _append_published(
         self, publications: Iterable[Publication], position: str, timestamp: int, batches: Batches
