@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypedDict
 from streams.ladder_file import LadderRules
 from streams.model import Event, Game, RatingImported, Rejected, WeekEnded
 from streams.model import places as places_of
-from streams.ratings.system import PAIR, Change, Contest, Remark, Remarks, System
+from streams.ratings.system import PAIR, Change, Contest, Details, Remark, Remarks, System
 from streams.ratings.weekly import CompetitionClosed, Weekly
 from streams.row_keys import join_key, quote_part, split_key
 
@@ -48,6 +48,8 @@ Corrections = Mapping[str, Game | None]
 # A player's rated games on a ladder: all, won, lost and drawn.
 Statistics = tuple[int, int, int, int]
 
+# The fields of an event that show the details of a change, in order.
+_DETAILS = ("week", "level", "level_before", "title", "title_before")
 _HOUR = 3600
 _NO_GAMES: Statistics = (0, 0, 0, 0)
 
@@ -165,7 +167,7 @@ def rating_changes(rated: GameRated) -> list[RatingChanged]:
                 "statistics": counts[player_id],
             }
             if details is not None:
-                body.update(details)  # type: ignore[typeddict-item]
+                _show(details, body)
             bodies.append(body)
     return bodies
 
@@ -574,7 +576,7 @@ class _Ladder:
             "reason": "import",
         }
         if details is not None:
-            body.update(details)  # type: ignore[typeddict-item]
+            _show(details, body)
         return NOTED, (Output(RATING_CHANGED, player_id, body),), None
 
     def _end_week(self, ended: WeekEnded) -> Folded:
@@ -701,9 +703,14 @@ def _counts(statistics: Statistics) -> Counts:
     return {"games": games, "wins": wins, "losses": losses, "draws": draws}
 
 
-def _import_path(details: Mapping[str, Any] | None) -> str:
+def _show(details: Details, body: RatingChanged) -> None:
+    shown = zip(_DETAILS, details, strict=True)
+    body.update({name: value for name, value in shown if value is not None})  # type: ignore[typeddict-item]
+
+
+def _import_path(details: Details | None) -> str:
     """Tell imports of one player apart: one for the ladder, or one for each week."""
-    week = (details or {}).get("week")
+    week = None if details is None else details[0]
     return "/%import/" if week is None else f"/%import/{week}/"
 
 

@@ -46,27 +46,38 @@ encode_event: Any = _encoder.encode
 def changed_events(rated: GameRated) -> list[RatingChangedEvent]:
     """Write out what a rated game publishes, but for the standings of a closed week, in order."""
     ladder, game_id, ended_at, changes, players, statistics, _ = rated
-    counts = dict(zip(players, statistics, strict=True))
+    counts = {player_id: _Counts(*own) for player_id, own in zip(players, statistics, strict=True)}
     quoted_ladder, quoted_game = quote_part(ladder), quote_part(game_id)
+    new = RatingChangedEvent
     events: list[RatingChangedEvent] = []
     for system, changed in changes:
         start = f"{quoted_ladder}/{system}/{quoted_game}/"
         for player_id, before, after, sequence, details in changed:
-            event = RatingChangedEvent(
-                start + player_id,
-                ladder,
-                system,
-                player_id,
-                game_id,
-                sequence,
-                before,
-                after,
-                ended_at,
-                _Counts(*counts[player_id]),
-            )
-            if details is not None:
-                for name, value in details.items():
-                    setattr(event, name, value)
+            own = counts[player_id]
+            change_id = start + player_id
+            if details is None:
+                event = new(
+                    change_id, ladder, system, player_id, game_id, sequence, before, after, ended_at, own
+                )
+            else:
+                week, level, level_before, title, title_before = details
+                event = new(
+                    change_id,
+                    ladder,
+                    system,
+                    player_id,
+                    game_id,
+                    sequence,
+                    before,
+                    after,
+                    ended_at,
+                    own,
+                    week,
+                    level,
+                    level_before,
+                    title,
+                    title_before,
+                )
             events.append(event)
     return events
 

@@ -62,6 +62,20 @@ _Values = tuple[
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack: Any = msgspec.msgpack.Decoder().decode
+# A GameRated, or a line: ratings are whole numbers in some systems, and have to stay so.
+_Published = (
+    bytes
+    | tuple[
+        str,
+        str,
+        str,
+        tuple[tuple[str, tuple[tuple[str, Any, Any, int, Any], ...]], ...],
+        tuple[str, ...],
+        tuple[tuple[int, int, int, int], ...],
+        Any,
+    ]
+)
+_unpack_published = msgspec.msgpack.Decoder(list[_Published]).decode
 _unpack_batch = msgspec.msgpack.Decoder(tuple[list[_Values | None], bytes]).decode
 
 # Not fork: a copy of a process with threads is asking for trouble.
@@ -304,7 +318,7 @@ def _write(work: Connection, results: Connection) -> None:
     try:
         with open(_STANDARD_OUTPUT, "wb", closefd=False) as output:
             while (batch := work.recv_bytes()) != _END:
-                output.write(lines_of(_unpack(batch)))
+                output.write(lines_of(_unpack_published(batch)))
     except EOFError:
         return
     except OSError as error:

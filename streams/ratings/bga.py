@@ -6,11 +6,11 @@ Pure: standard library only.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from streams.model import Game
 from streams.ratings.parameters import choice, number, whole
-from streams.ratings.system import LadderContext, Pool
+from streams.ratings.system import Details, LadderContext, Pool
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 32
@@ -40,14 +40,7 @@ class Parameters:
     quit_penalty: float = number(10.0, 0.0)
 
 
-class Titles(TypedDict):
-    """A player's title after a game and before it; the empty string for none."""
-
-    title: str
-    title_before: str
-
-
-_UNTITLED = Titles(title="", title_before="")
+_UNTITLED: Details = (None, None, None, "", "")
 
 
 def title(rating: float) -> str:
@@ -178,11 +171,11 @@ class Bga(Pool):
             k_other * (1.0 - result - 1.0 / (1.0 + 10.0**-exponent)),
         )
 
-    def details(self, before: float, after: float) -> Titles:
+    def details(self, before: float, after: float) -> Details:
         """Say which title the player has now, and had before."""
         if before <= GOOD and after <= GOOD:
             return _UNTITLED
-        return {"title": title(after), "title_before": title(before)}
+        return None, None, None, title(after), title(before)
 
     def _elo(
         self, game: Game, places: Sequence[int], ratings: Sequence[float], games: Sequence[int]

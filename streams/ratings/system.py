@@ -20,9 +20,12 @@ JsonRow = Mapping[str, Any] | Sequence[Any]
 
 # Plain tuples, of which a game makes many: those with names for their fields take five times as long.
 
-# One player's id, rating before and after, sequence number, and what a system adds to the event (title, week,
-# level) if it adds something.
-Change = tuple[str, float, float, int, Mapping[str, Any] | None]
+# What a system may show of a player beside the ratings: the week, the level after the game and before it, the
+# title after it and before it; None for what it has not.
+Details = tuple[str | None, int | None, int | None, str | None, str | None]
+
+# One player's id, rating before and after, sequence number, and the details, if the system shows any.
+Change = tuple[str, float, float, int, Details | None]
 
 # What a system says of a game beside the changes: why it does not count, if it does not; the players for whom
 # it does not when it counts for others; and the competition-closed of a week that the game amends, to be
@@ -172,7 +175,7 @@ class Pool(System):
         None leaves what is rare to `changes`.
         """
 
-    def details(self, before: float, after: float) -> Mapping[str, Any] | None:  # noqa: ARG002
+    def details(self, before: float, after: float) -> Details | None:  # noqa: ARG002
         """Say what the event shows beside the ratings; nothing by default."""
         return None
 

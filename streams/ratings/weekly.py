@@ -301,8 +301,7 @@ class Weekly(System):
         own = _Figures(level(points, self.parameters), points, games, sequence=games)
         week.players[imported.player_id] = own
         week.changed.append(imported.player_id)
-        details = {"week": label, "level": own.level, "level_before": 1}
-        return imported.player_id, 0, points, games, details
+        return imported.player_id, 0, points, games, (label, own.level, 1, None, None)
 
     def close(self, label: str, *, final: bool) -> list[CompetitionClosed] | str:
         """Close a week, for good when `final`, and give the standings to publish, or why it is ignored.
@@ -465,8 +464,8 @@ class Weekly(System):
         second.sequence = sequence_two = second.sequence + 1
         week.changed += one, two
         label = week.label
-        details_one = {"week": label, "level": level_after_one, "level_before": level_one}
-        details_two = {"week": label, "level": level_after_two, "level_before": level_two}
+        details_one = label, level_after_one, level_one, None, None
+        details_two = label, level_after_two, level_two, None, None
         return (
             (one, before_one, after_one, sequence_one, details_one),
             (two, before_two, after_two, sequence_two, details_two),
@@ -479,7 +478,7 @@ class Weekly(System):
         own.level = level_after = level(after, self.parameters)
         week.players[player_id] = own
         week.changed.append(player_id)
-        details = {"week": week.label, "level": level_after, "level_before": level_before}
+        details = week.label, level_after, level_before, None, None
         return player_id, before, after, own.sequence, details
 
     def _side_levels(self, sides: Sequence[int], figures: Sequence[_Figures]) -> tuple[int, int]:
