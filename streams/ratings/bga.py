@@ -143,28 +143,28 @@ class Bga(Pool):
 
     def duel(
         self,
-        places: tuple[int, int],
+        place: int,
+        place_other: int,
         points: Sequence[float] | None,  # noqa: ARG002
-        ratings: tuple[float, float],
-        games: tuple[int, int],
+        rating: float,
+        rating_other: float,
+        games: int,
+        games_other: int,
     ) -> tuple[float, float] | None:
         """Give what `changes` gives for two.
 
         No advised number is below 2, so that the multiplier is 1.
         """
-        place, place_other = places
-        one, other = ratings
         parameters = self.parameters
-        gap = other - one
+        gap = rating_other - rating
         if not -self._limit <= gap <= self._limit:
             gap = math.copysign(self._limit, gap)
         exponent = gap / SCALE
         result = 1.0 if place < place_other else 0.5 if place == place_other else 0.0
         k, k_other = parameters.k, parameters.k
-        played, played_other = games
-        if played < parameters.newcomer_games:
+        if games < parameters.newcomer_games:
             k = parameters.k_newcomer
-        if played_other < parameters.newcomer_games:
+        if games_other < parameters.newcomer_games:
             k_other = parameters.k_newcomer
         return (
             k * (result - 1.0 / (1.0 + 10.0**exponent)),

@@ -100,8 +100,10 @@ class _Results(PrefixSums):
         The quotient is that of whole numbers, correctly rounded, and so never above 3 times the players.
         """
         average = self.game_type
-        players, behind = self.up_to(average.reach)
-        return PER_AVERAGE * (NOTHING_AT * players - average.losers * behind / average.total)
+        reach = average.reach
+        if not self._from <= reach < self._to:
+            self._answer_for(reach)
+        return PER_AVERAGE * (NOTHING_AT * self._weight - average.losers * self._product / average.total)
 
 
 class _Own:

@@ -72,18 +72,19 @@ class Fundox(Pool):
 
     def duel(
         self,
-        places: tuple[int, int],
+        place: int,
+        place_other: int,
         points: Sequence[float] | None,  # noqa: ARG002
-        ratings: tuple[float, float],
-        games: tuple[int, int],  # noqa: ARG002
+        rating: float,
+        rating_other: float,
+        games: int,  # noqa: ARG002
+        games_other: int,  # noqa: ARG002
     ) -> tuple[float, float] | None:
         """Give what `changes` gives for two."""
-        place, place_other = places
-        one, other = ratings
         if place < place_other:
-            paid = price(one, other, self.parameters)
+            paid = price(rating, rating_other, self.parameters)
             return paid, -paid
         if place > place_other:
-            paid = price(other, one, self.parameters)
+            paid = price(rating_other, rating, self.parameters)
             return -paid, paid
         return 0.0, 0.0

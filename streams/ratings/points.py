@@ -120,28 +120,32 @@ class Points(Pool):
 
     def duel(
         self,
-        places: tuple[int, int],  # noqa: ARG002
+        place: int,  # noqa: ARG002
+        place_other: int,  # noqa: ARG002
         points: Sequence[float] | None,
-        ratings: tuple[float, float],
-        games: tuple[int, int],
+        rating: float,
+        rating_other: float,
+        games: int,
+        games_other: int,
     ) -> tuple[float, float] | None:
         """Give what `changes` gives for two with ratings and points above 0 to share."""
         if points is None:
             return None
         made, made_other = points
-        mine, yours = ratings
         most = made if made >= made_other else made_other  # noqa: FURB136 - max would take as long as the rest
-        total = mine + yours
-        if mine < 0 or yours < 0 or most <= 0 or total <= 0:
+        total = rating + rating_other
+        if rating < 0 or rating_other < 0 or most <= 0 or total <= 0:
             return None
         made = made / most if made > 0 else 0.0
         made_other = made_other / most if made_other > 0 else 0.0
         made *= made
         made_other *= made_other
         squares = made + made_other
-        change = (made / squares - mine / total) * mine * self._weight(games[0])
-        change_other = (made_other / squares - yours / total) * yours * self._weight(games[1])
+        change = (made / squares - rating / total) * rating * self._weight(games)
+        change_other = (
+            (made_other / squares - rating_other / total) * rating_other * self._weight(games_other)
+        )
         return (
-            change if change >= -mine else -mine,  # noqa: FURB136
-            change_other if change_other >= -yours else -yours,  # noqa: FURB136
+            change if change >= -rating else -rating,  # noqa: FURB136
+            change_other if change_other >= -rating_other else -rating_other,  # noqa: FURB136
         )

@@ -165,10 +165,13 @@ class Pool(System):
     @abstractmethod
     def duel(
         self,
-        places: tuple[int, int],
+        place: int,
+        place_other: int,
         points: Sequence[float] | None,
-        ratings: tuple[float, float],
-        games: tuple[int, int],
+        rating: float,
+        rating_other: float,
+        games: int,
+        games_other: int,
     ) -> tuple[float, float] | None:
         """Give what `changes` gives for two individuals who stayed, to the last bit, in half the time.
 
@@ -208,14 +211,13 @@ class Pool(System):
         known = self.players
         find = known.get
         for one, two, place_one, place_two, points, _, _, game, places in contests:
-            changes = None
-            if one is not None:
-                before_one, games_one, sequence_one = find(one, start)
-                before_two, games_two, sequence_two = find(two, start)
-                changes = duel(
-                    (place_one, place_two), points, (before_one, before_two), (games_one, games_two)
-                )
-            if one is None or changes is None:
+            if one is None:
+                self.rate_unusual(game, places, found, remarks)
+                continue
+            before_one, games_one, sequence_one = find(one, start)
+            before_two, games_two, sequence_two = find(two, start)
+            changes = duel(place_one, place_two, points, before_one, before_two, games_one, games_two)
+            if changes is None:
                 self.rate_unusual(game, places, found, remarks)
                 continue
             change_one, change_two = changes
