@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from streams.game_decoder import decode_fields, decode_plain
+from streams.game_decoder import MAX_RECORD_BYTES, decode_fields, decode_plain
 from streams.ladders import (
     COMPETITION_CLOSED,
     GAME_IGNORED,
@@ -35,7 +35,6 @@ GAME_REJECTED = "game-rejected"
 WEEK_ENDED = "week-ended"
 CORRECTIONS_APPLIED = "corrections-applied"
 
-MAX_RECORD_BYTES = 1024 * 1024
 MAX_AHEAD_MS = 24 * 3600 * 1000
 AT_ONCE = 100
 SPECVERSION = b"1.0"
@@ -68,7 +67,7 @@ def decode_record(
                 raise _unknown_type(content)
             event = _EVENTS[content]
     decoded: Event | None = None
-    if event == GAME_FINISHED and value is not None and len(value) <= MAX_RECORD_BYTES:
+    if event == GAME_FINISHED and value is not None:
         decoded = decode_plain(value)
     if decoded is None:
         decoded = decode(_parse(value), event)
@@ -91,9 +90,12 @@ def decode_line(line: bytes) -> Event:
 
     Raises Rejected with the reason when the line is not a valid input by itself.
     """
-    game = decode_plain(line) if len(line) <= MAX_RECORD_BYTES else None
-    if game is not None:
-        return game
+    game = decode_plain(line)
+    return decode_unusual_line(line) if game is None else game
+
+
+def decode_unusual_line(line: bytes) -> Event:
+    """Do what `decode_line` does, of a line that `decode_plain` was not sure of."""
     fields = _parse(line)
     event = fields.get("type", GAME_FINISHED)
     if event not in _DECODERS:

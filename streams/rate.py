@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import orjson
 
-from streams.events import AT_ONCE, GAME_REJECTED, decode_all, decode_line
+from streams.events import AT_ONCE, GAME_REJECTED, decode_all, decode_unusual_line
 from streams.files import batched
 from streams.garbage import no_collection
 from streams.ladder_file import LadderRules
@@ -108,7 +108,7 @@ class _Rating:
             if entry is not None:
                 events.append(_new(Game, entry))
             elif batch.lines[place].strip():
-                events += decode_all(decode_line, (batch.lines[place],))
+                events += decode_all(decode_unusual_line, (batch.lines[place],))
             else:
                 continue
             places.append(place)

@@ -24,7 +24,7 @@ from typing import IO, Any, Self
 
 import msgspec.msgpack
 
-from streams.events import AT_ONCE, MAX_RECORD_BYTES, decode_line
+from streams.events import AT_ONCE, decode_unusual_line
 from streams.files import batched
 from streams.game_decoder import plain_values
 from streams.ladders import GameRated
@@ -257,11 +257,11 @@ def writes_standard_output(file: Any) -> bool:
 
 
 def _entry(line: bytes) -> Entry:
-    values = plain_values(line) if len(line) <= MAX_RECORD_BYTES else None
+    values = plain_values(line)
     if values is not None:
         return values
     try:
-        event = decode_line(line)
+        event = decode_unusual_line(line)
     except Rejected:
         return None
     return tuple(event) if type(event) is Game else None
