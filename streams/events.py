@@ -165,7 +165,7 @@ def encode_published(
         ladder, _, ended_at, *_, closings = publication
         shared = (("ce_source", source), *_TYPE_HEADERS[RATING_CHANGED])
         time = ("ce_time", ended_at.encode())
-        for event in changed_events(publication):
+        for event in changed_events((publication,)):
             headers = [("ce_id", event.change_id.encode()), *shared, time]
             found.append((RATING_CHANGED, (event.player_id.encode(), encode_changed(event), headers)))
         for closing in closings:

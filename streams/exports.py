@@ -204,7 +204,7 @@ class JsonLinesWriter(_Writer):
 
     def write_rated(self, rated: GameRated) -> None:
         """Write what a rated game publishes, in a third of the time."""
-        self._target.stream.write(encode_lines(changed_events(rated)))
+        self._target.stream.write(encode_lines(changed_events((rated,))))
 
     def finish(self) -> None:
         """Hold nothing back."""

@@ -4,6 +4,8 @@ They are by far the most of what is published. Says the same as `streams.ladders
 time.
 """
 
+from collections.abc import Iterable
+from itertools import starmap
 from typing import Any
 
 import msgspec
@@ -43,42 +45,42 @@ _encoder = msgspec.json.Encoder()
 encode_event: Any = _encoder.encode
 
 
-def changed_events(rated: GameRated) -> list[RatingChangedEvent]:
-    """Write out what a rated game publishes, but for the standings of a closed week, in order."""
-    ladder, game_id, ended_at, changes, players, statistics, _ = rated
-    counts = {player_id: _Counts(*own) for player_id, own in zip(players, statistics, strict=True)}
-    quoted_ladder, quoted_game = quote_part(ladder), quote_part(game_id)
-    new = RatingChangedEvent
+def changed_events(published: Iterable[GameRated]) -> list[RatingChangedEvent]:
+    """Write out what rated games publish, but for the standings of a closed week, in order."""
     events: list[RatingChangedEvent] = []
-    for system, changed in changes:
-        start = f"{quoted_ladder}/{system}/{quoted_game}/"
-        for player_id, before, after, sequence, details in changed:
-            own = counts[player_id]
-            change_id = start + player_id
-            if details is None:
-                event = new(
-                    change_id, ladder, system, player_id, game_id, sequence, before, after, ended_at, own
-                )
-            else:
-                week, level, level_before, title, title_before = details
-                event = new(
-                    change_id,
-                    ladder,
-                    system,
-                    player_id,
-                    game_id,
-                    sequence,
-                    before,
-                    after,
-                    ended_at,
-                    own,
-                    week,
-                    level,
-                    level_before,
-                    title,
-                    title_before,
-                )
-            events.append(event)
+    add, new = events.append, RatingChangedEvent
+    for ladder, game_id, ended_at, changes, players, statistics, _ in published:
+        counts = dict(zip(players, starmap(_Counts, statistics), strict=True))
+        quoted_ladder, quoted_game = quote_part(ladder), quote_part(game_id)
+        for system, changed in changes:
+            start = f"{quoted_ladder}/{system}/{quoted_game}/"
+            for player_id, before, after, sequence, details in changed:
+                own = counts[player_id]
+                change_id = start + player_id
+                if details is None:
+                    event = new(
+                        change_id, ladder, system, player_id, game_id, sequence, before, after, ended_at, own
+                    )
+                else:
+                    week, level, level_before, title, title_before = details
+                    event = new(
+                        change_id,
+                        ladder,
+                        system,
+                        player_id,
+                        game_id,
+                        sequence,
+                        before,
+                        after,
+                        ended_at,
+                        own,
+                        week,
+                        level,
+                        level_before,
+                        title,
+                        title_before,
+                    )
+                add(event)
     return events
 
 

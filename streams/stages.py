@@ -29,7 +29,7 @@ from streams.files import batched
 from streams.game_decoder import plain_values
 from streams.ladders import GameRated
 from streams.model import Game, Rejected
-from streams.rating_changed import RatingChangedEvent, changed_events, encode_lines
+from streams.rating_changed import changed_events, encode_lines
 
 # Batches on their way through the decoding process: enough for it never to wait.
 _BATCHES_AHEAD = 64
@@ -235,14 +235,14 @@ def _decoded(lines: Sequence[bytes]) -> bytes:
 def lines_of(published: Iterable[GameRated | bytes]) -> bytes:
     """Give what rated games publish, and lines that are encoded already, as JSON lines in order."""
     found = []
-    events: list[RatingChangedEvent] = []
+    rated: list[GameRated] = []
     for entry in published:
         if isinstance(entry, bytes):
-            found += [encode_lines(events), entry, b"\n"]
-            events.clear()
+            found += [encode_lines(changed_events(rated)), entry, b"\n"]
+            rated.clear()
         else:
-            events += changed_events(entry)
-    return b"".join([*found, encode_lines(events)])
+            rated.append(entry)
+    return b"".join([*found, encode_lines(changed_events(rated))])
 
 
 def several_processors() -> bool:

@@ -54,7 +54,7 @@ def test_encoded_at_once_or_after_being_written_out_it_is_the_same() -> None:
 
 def test_lines_are_the_encoded_events_with_line_ends() -> None:
     rated = [publication for publication in published() if type(publication) is tuple]
-    changed = [event for publication in rated for event in changed_events(publication)]
+    changed = changed_events(rated)
     encoded = encode_published(rated, b"", "")
 
     assert encode_lines(changed) == b"".join(
