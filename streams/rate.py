@@ -1,6 +1,6 @@
 """`ladderlog rate`: the ladders fold over a file, without a broker."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO, Any
@@ -20,7 +20,7 @@ from streams.ladders import (
     Output,
     Publication,
 )
-from streams.model import Event, Game, Rejected
+from streams.model import Event, Rejected
 from streams.outcomes import OutcomeCounts
 from streams.stages import (
     Batch,
@@ -35,8 +35,6 @@ from streams.tally import Tally
 
 # With more lines than this, processes of their own for decoding and writing are worth their start.
 _LINES_ALONE = 20_000
-
-_new = tuple.__new__
 
 
 @dataclass(frozen=True)
@@ -102,16 +100,11 @@ class _Rating:
 
     def take(self, batch: Batch) -> None:
         """Fold the events of the next lines, and write what they put out."""
-        places = []
-        events: list[Event | Rejected] = []
-        for place, entry in enumerate(batch.entries):
-            if entry is not None:
-                events.append(_new(Game, entry))
-            elif batch.lines[place].strip():
-                events += decode_all(decode_unusual_line, (batch.lines[place],))
-            else:
-                continue
-            places.append(place)
+        entries = batch.entries
+        places: Sequence[int] = range(len(entries))
+        events: list[Event | Rejected] = list(filter(None, entries))
+        if len(events) < len(entries):
+            places, events = _events(batch)
         published: list[Publication] = []
         folded = self._fold.fold(events)
         for place, event, (_, own, rejected) in zip(places, events, folded, strict=True):
@@ -148,6 +141,21 @@ class _Rating:
         file = self._others[topic]
         if file is not None:
             file.write(orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _events(batch: Batch) -> tuple[list[int], list[Event | Rejected]]:
+    """Give the events of lines that are not all games, with their places; blank lines have none."""
+    places = []
+    events: list[Event | Rejected] = []
+    for place, entry in enumerate(batch.entries):
+        if entry is not None:
+            events.append(entry)
+        elif batch.lines[place].strip():
+            events += decode_all(decode_unusual_line, (batch.lines[place],))
+        else:
+            continue
+        places.append(place)
+    return places, events
 
 
 def _rejection(number: int, rejected: Rejected, line: bytes) -> Output:

@@ -39,27 +39,10 @@ _STANDARD_OUTPUT = 1
 # For 3,000 games, so that nobody waits while one of the others has the processor.
 _PIPE_BYTES = 1024 * 1024
 
-# A game as the values of its fields; None for a line that is no game.
-Entry = Sequence[Any] | None
+# A game, or None for a line that is none.
+Entry = Game | None
 
-# A game's values as streams.model.Game has them, so that what was a tuple is one again.
-_Values = tuple[
-    str,
-    str,
-    str | None,
-    str,
-    float,
-    bool,
-    tuple[str, ...],
-    tuple[int, ...] | None,
-    tuple[Any, ...] | None,
-    tuple[str, ...] | None,
-    tuple[bool, ...] | None,
-    tuple[Any, ...] | None,
-    int,
-    int,
-]
-
+_new = tuple.__new__
 _pack = msgspec.msgpack.Encoder().encode
 _unpack: Any = msgspec.msgpack.Decoder().decode
 # A GameRated, or a line: ratings are whole numbers in some systems, and have to stay so.
@@ -76,7 +59,7 @@ _Published = (
     ]
 )
 _unpack_published = msgspec.msgpack.Decoder(list[_Published]).decode
-_unpack_batch = msgspec.msgpack.Decoder(tuple[list[_Values | None], bytes]).decode
+_unpack_batch = msgspec.msgpack.Decoder(tuple[list[Entry], bytes]).decode
 
 # Not fork: a copy of a process with threads is asking for trouble.
 _spawn = multiprocessing.get_context("spawn")
@@ -207,7 +190,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Batch:
-    """Lines, and an entry for each of them: the values of a game's fields, or None when it is no game.
+    """Lines, and an entry for each of them: the game, or None when it is none.
 
     The lines are packed as long as nobody asks for them: few do.
     """
@@ -224,12 +207,12 @@ class Batch:
 
 def decoded(lines: Sequence[bytes]) -> Batch:
     """Decode lines as far as they are games."""
-    return Batch(list(map(_entry, lines)), _pack(lines))
+    entries = [None if values is None else _new(Game, values) for values in map(_values, lines)]
+    return Batch(entries, _pack(lines))
 
 
 def _decoded(lines: Sequence[bytes]) -> bytes:
-    batch = decoded(lines)
-    return _pack((batch.entries, batch.packed))
+    return _pack((list(map(_values, lines)), _pack(lines)))
 
 
 def lines_of(published: Iterable[GameRated | bytes]) -> bytes:
@@ -256,7 +239,8 @@ def writes_standard_output(file: Any) -> bool:
     return file is not None and file is getattr(sys.__stdout__, "buffer", None)
 
 
-def _entry(line: bytes) -> Entry:
+def _values(line: bytes) -> tuple[Any, ...] | None:
+    """Give the values of a game's fields in order; None for a line that is no game."""
     values = plain_values(line)
     if values is not None:
         return values
