@@ -21,8 +21,8 @@ import click
 import orjson
 import zstandard
 
-from streams.files import open_lines, progress
-from streams.imports.report import DAMAGED, ImportReport, LeftOut
+from streams.files import DAMAGED, open_lines, progress
+from streams.imports.report import ImportReport, LeftOut
 from streams.ladders import RATING_CHANGED, GameRated, rating_changes
 from streams.rating_changed import changed_events, encode_lines
 from streams.schemas import first_error, validator

@@ -4,6 +4,7 @@ import gzip
 import io
 import sys
 import tomllib
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -15,6 +16,9 @@ from tqdm import tqdm
 
 from streams.ladder_file import LadderRules, parse_ladders
 from streams.ratings.parameters import LadderFileError
+
+# What reading a packed file raises when it is cut short or is none.
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 # Where there is no terminal, a plain line every so often instead of a bar.
 _LINE_INTERVAL = 10.0

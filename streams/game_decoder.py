@@ -15,11 +15,10 @@ import msgspec
 import msgspec.structs
 import orjson
 
-from streams.model import Game, Rejected
+from streams.model import PAIR, Game, Rejected
 
 MAX_RECORD_BYTES = 1024 * 1024
 
-_PAIR = 2
 _ABANDONED = "abandoned"
 # Of "2025-01-06T00:00:00Z" every third character from the year on.
 _MARKS = "--T::"
@@ -104,7 +103,7 @@ def plain_values(value: bytes) -> tuple[Any, ...] | None:
                 return None
         names = game_id + ladder if game_type is None else f"{game_id}{ladder}{game_type}"
         content = (game_type, ended_epoch, rated, started_epoch)
-        if len(seats) == _PAIR:
+        if len(seats) == PAIR:
             # The usual game: what follows further down gives the same, in twice the time.
             one: _Row = _astuple(seats[0])
             two: _Row = _astuple(seats[1])

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
 from streams.ladder_file import LadderRules
-from streams.model import Event, Game, RatingImported, Rejected, WeekEnded
+from streams.model import PAIR, Event, Game, RatingImported, Rejected, WeekEnded
 from streams.model import places as places_of
-from streams.ratings.system import PAIR, Change, Contest, Details, Remark, Remarks, System
+from streams.ratings.system import Change, Contest, Details, Remark, Remarks, System
 from streams.ratings.weekly import CompetitionClosed, Weekly
 from streams.row_keys import join_key, quote_part, split_key
 

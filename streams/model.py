@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+# How many players most games have.
+PAIR = 2
+
 _MAX_MESSAGE = 1_000
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from streams.files import example_ladder_file, read_ladders
-from streams.imports.report import DAMAGED
+from streams.files import DAMAGED, example_ladder_file, read_ladders
 from streams.ladder_file import LadderRules
 from streams.ratings.parameters import LadderFileError
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -28,17 +29,7 @@ systems = ["fundox"]
 systems = ["weekly", "fundox", "points", "closeness", "bga"]
 timezone = "Europe/Paris"
 """
-RULES = parse_ladders(
-    {
-        "ladders": {
-            "classic": {"systems": ["fundox"]},
-            "everything": {
-                "systems": ["weekly", "fundox", "points", "closeness", "bga"],
-                "timezone": "Europe/Paris",
-            },
-        }
-    }
-)
+RULES = parse_ladders(tomllib.loads(LADDERS))
 ALONE = 500
 # So many lines of output come of more games than one process rates alone.
 LINES_TOGETHER = 150_000
@@ -287,13 +278,19 @@ def children_of(process: int) -> Path:
     return Path(f"/proc/{process}/task/{process}/children")
 
 
+def once_together(process: "subprocess.Popen[bytes]") -> IO[bytes]:
+    """Read more than one process writes alone, so that the others are there; give the rest."""
+    output: IO[bytes] | None = process.stdout
+    assert output is not None
+    for _ in range(LINES_TOGETHER):
+        assert output.readline()
+    return output
+
+
 @pytest.mark.skipif(not children_of(os.getpid()).exists(), reason="nobody tells the children here")
 def test_a_process_that_was_killed_is_told_in_a_line(ladders: Path, long: Path) -> None:
     with rating(ladders, str(long), stdout=subprocess.PIPE) as process:
-        output: IO[bytes] | None = process.stdout
-        assert output is not None
-        for _ in range(LINES_TOGETHER):
-            assert output.readline()
+        output = once_together(process)
         for child in children_of(process.pid).read_text().split():
             os.kill(int(child), signal.SIGKILL)
         output.read()
@@ -318,11 +315,7 @@ def soon_gone(group: int) -> bool:
 
 def test_an_interrupt_ends_all_processes(ladders: Path, long: Path) -> None:
     with rating(ladders, str(long), stdout=subprocess.PIPE, start_new_session=True) as process:
-        output: IO[bytes] | None = process.stdout
-        assert output is not None
-        # More than one process writes alone, so that the others are there.
-        for _ in range(LINES_TOGETHER):
-            assert output.readline()
+        output = once_together(process)
         os.killpg(process.pid, signal.SIGINT)
         output.close()
         assert process.stderr is not None

@@ -11,13 +11,13 @@ from typing import IO, Any
 import click
 import orjson
 
-from streams.files import open_lines, progress
+from streams.files import DAMAGED, open_lines, progress
 from streams.imports.csv_games import import_csv
 from streams.imports.figures import import_ratings
 from streams.imports.mapping import ImportMapping, MappingError, parse_mapping
 from streams.imports.outlet import Sink
 from streams.imports.pgn import import_pgn
-from streams.imports.report import DAMAGED, ImportReport, LeftOut
+from streams.imports.report import ImportReport, LeftOut
 from streams.imports.sorting import SortedLines
 
 # More on a terminal than this and nobody reads them; all of them go to --left-out.

@@ -1,15 +1,8 @@
 """What a file's conversion read, wrote and left out, and what it took for granted."""
 
-import gzip
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
-
-import zstandard
-
-# What reading a packed file raises when it is cut short or is none.
-DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 
 class LineError(Exception):

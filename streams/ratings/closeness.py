@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streams.model import Game, RatingImported
+from streams.model import PAIR, Game, RatingImported
 from streams.ratings.parameters import number
 from streams.ratings.prefix_sums import PrefixSums
 from streams.ratings.system import (
-    PAIR,
     Change,
     Contest,
     JsonRow,

@@ -12,9 +12,6 @@ from typing import Any, ClassVar
 
 from streams.model import Game, RatingImported
 
-# How many players most games have.
-PAIR = 2
-
 JsonRow = Mapping[str, Any] | Sequence[Any]
 
 
