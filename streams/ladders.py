@@ -198,7 +198,7 @@ class Ladders:
     def fold(self, events: Sequence[Event | Rejected]) -> list[Folded]:
         """Apply events in log order, and give what became of each; what is published stays in short.
 
-        The same as applying one after the other, and a third faster: the games of a ladder go through one of
+        The same as applying one after the other, and a fifth faster: the games of a ladder go through one of
         its systems after the other, so that code and data of a system stay in the processor's cache. What is
         rejected already stays so.
         """
