@@ -18,11 +18,6 @@ class OutcomeCounts:
     rejected: int = 0
     noted: int = 0
 
-    def count(self, outcome: str) -> None:
-        """Count one record more with that outcome, which is one of the fields."""
-        self.read += 1
-        setattr(self, outcome, getattr(self, outcome) + 1)
-
     def count_all(self, outcomes: Iterable[str]) -> None:
         """Count one record more for every outcome."""
         for outcome, count in Counter(outcomes).items():
