@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 from aiokafka import TopicPartition
 
-from streams.events import decode_record
 from streams.runtime.reader import end_offset, new_reader
+from streams.wire.events import decode_record
 
 _MAX_POLL_RECORDS = 10_000
 

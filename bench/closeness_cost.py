@@ -14,9 +14,9 @@ from statistics import quantiles
 from time import perf_counter
 from zoneinfo import ZoneInfo
 
-from streams.model import Game
-from streams.ratings.closeness import Closeness, Parameters
-from streams.ratings.system import Contest, LadderContext
+from streams.core.events import Game
+from streams.core.ratings.closeness import Closeness, Parameters
+from streams.core.ratings.system import Contest, LadderContext
 
 PLAYERS = 200
 SHOWN = (1_000, 10_000, 100_000, 1_000_000)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import orjson
 from aiokafka import AIOKafkaProducer
 
-from streams.events import GAME_FINISHED, Encoded, encode_event
 from streams.runtime.batches import Batches
 from streams.runtime.settings import Settings
+from streams.wire.events import GAME_FINISHED, Encoded, encode_event
 
 LADDER = "bench"
 FUNDOX_ALONE = f"""\

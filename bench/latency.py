@@ -19,9 +19,9 @@ from games import FUNDOX_ALONE, PLAYERS, encoded, finished
 from processes import BenchError, started, worker_command
 from table import Table, verdict
 
-from streams.events import Encoded
-from streams.ladders import RATING_CHANGED
+from streams.core.ladders import RATING_CHANGED
 from streams.runtime.settings import Settings
+from streams.wire.events import Encoded
 
 TARGET_RATE = 500
 TARGET_MS = 250.0

@@ -15,13 +15,13 @@ from games import FUNDOX_ALONE, finished
 from processes import BENCH, Process, output_of, started, worker_command
 from table import Table, verdict
 
-from streams.events import decode
-from streams.files import read_ladders
-from streams.ladders import Ladders
-from streams.outcomes import OutcomeCounts
+from streams.core.ladders import Ladders
+from streams.core.outcomes import OutcomeCounts
+from streams.files.jsonl import read_ladders
 from streams.runtime.batches import Batches
 from streams.runtime.partition import WATERMARK
 from streams.runtime.settings import Settings
+from streams.wire.events import decode
 
 TARGET_PLAYERS = 1_000_000
 TARGET_SECONDS = 15.0

@@ -12,10 +12,10 @@ from typing import Any
 
 import faust
 
-from streams.events import decode_record, encode_output
-from streams.ladders import RATING_CHANGED, Output
-from streams.model import Game, places
-from streams.ratings.fundox import Parameters, changes
+from streams.core.events import Game, places
+from streams.core.ladders import RATING_CHANGED, Output
+from streams.core.ratings.fundox import Parameters, changes
+from streams.wire.events import decode_record, encode_output
 
 _PARAMETERS = Parameters()
 _HOUR = 3600

@@ -121,7 +121,7 @@ def output_of(command: Sequence[str]) -> bytes:
 
 def worker_command(settings: Settings, ladders: Path) -> list[str]:
     """Give the arguments of `ladderlog worker` for a deployment."""
-    return ["-m", "streams.cli", "worker", *kafka_options(settings), "--ladders", str(ladders)]
+    return ["-m", "streams", "worker", *kafka_options(settings), "--ladders", str(ladders)]
 
 
 def kafka_options(settings: Settings) -> list[str]:

@@ -12,7 +12,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from streams.cli import cli
+from streams.cli.main import cli
 
 
 def main() -> None:

@@ -73,7 +73,7 @@ def _write(folder: Path, name: str, count: int) -> _Files:
 
 
 def _rate_command(folder: Path, name: str) -> list[str]:
-    return ["-m", "streams.cli", "rate", "--ladders", str(folder / f"{name}.toml")]
+    return ["-m", "streams", "rate", "--ladders", str(folder / f"{name}.toml")]
 
 
 def _speed(files: _Files, command: Sequence[str]) -> Speed:

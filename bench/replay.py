@@ -11,11 +11,11 @@ from games import FUNDOX_ALONE, games, produce
 from processes import BenchError
 from table import Table, spread, verdict, whole
 
-from streams.files import read_ladders
+from streams.files.jsonl import read_ladders
 from streams.replay.log import read_bounds
-from streams.replay.outlet import ReplayFiles
-from streams.replay.replay import Job, replay_topic
-from streams.replay.stretches import exact_stretches
+from streams.replay.offset_ranges import exact_ranges
+from streams.replay.sinks import ReplayFiles
+from streams.replay.topic import Job, replay_topic
 from streams.runtime.settings import Settings
 
 TARGET = 80_000
@@ -48,8 +48,8 @@ def measure(bootstrap: str, prefix: str, folder: Path, count: int, repeat: int) 
 
 def _speed(job: Job, files: ReplayFiles, count: int) -> float:
     started = time.perf_counter()
-    stretches = exact_stretches(asyncio.run(read_bounds(job.settings, [0])), None)
-    counts = replay_topic(job, stretches, files, 1, lambda _: None)
+    ranges = exact_ranges(asyncio.run(read_bounds(job.settings, [0])), None)
+    counts = replay_topic(job, ranges, files, 1, lambda _: None)
     if counts["rated"] != count:
         raise BenchError(f"{counts['rated']} of {count} games were rated")
     return count / (time.perf_counter() - started)

@@ -25,7 +25,7 @@ import stages
 from processes import BENCH, BenchError, output_of
 from table import Table, fill
 
-from streams.runtime.broker import BrokerError, provided
+from streams.embedded.broker import BrokerError, provided
 
 PARTS = ("stages", "rate", "replay", "worker", "latency", "load", "closeness")
 _PROFILE_LINES = 15

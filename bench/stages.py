@@ -17,12 +17,12 @@ from aiokafka import AIOKafkaProducer
 from games import ALL_SYSTEMS, FUNDOX_ALONE, encoded, games
 from table import Table
 
-from streams.events import AT_ONCE, GAME_FINISHED, Encoded, decode_all, decode_record, encode_published
-from streams.files import read_ladders
-from streams.ladder_file import LadderRules
-from streams.ladders import Ladders
+from streams.core.ladders import Ladders
+from streams.core.rules import LadderRules
+from streams.files.jsonl import read_ladders
 from streams.runtime.batches import Batches, partition_of
-from streams.schemas import validator
+from streams.wire.events import AT_ONCE, GAME_FINISHED, Encoded, decode_all, decode_record, encode_published
+from streams.wire.schemas import validator
 
 _ROUNDS = 3
 _GROUP = AT_ONCE

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from kafka import Site
+from sites import Site
 from workers import Worker
 
-from streams.runtime.broker import EmbeddedBroker
+from streams.embedded.broker import EmbeddedBroker
 
 _numbers = count(1)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 
-from streams.events import decode
-from streams.ladder_file import parse_ladders
-from streams.ladders import GAME_IGNORED, RATING_CHANGED, Ladders, Output
-from streams.model import Event, Game, RatingImported
+from streams.core.events import Event, Game, RatingImported
+from streams.core.ladders import GAME_IGNORED, RATING_CHANGED, Ladders, Output
+from streams.core.rules import parse_ladders
+from streams.wire.events import decode
 
 LADDER = "l"
 ENDED_AT = "2026-11-25T20:00:00Z"

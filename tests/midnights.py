@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 import orjson
 from aiokafka.errors import KafkaError
-from kafka import PATIENCE, Site, read_topic
+from sites import PATIENCE, Site, read_topic
 
-from streams.ladder_file import parse_ladders
-from streams.ladders import COMPETITION_CLOSED, Ladders
+from streams.core.ladders import COMPETITION_CLOSED, Ladders
+from streams.core.rules import parse_ladders
+from streams.core.weeks import bounds
 from streams.runtime.partition import Partition
-from streams.weeks import bounds
 
 Event = dict[str, Any]
 

@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import replace
 
-from kafka import Site, read_topic
+from sites import Site, read_topic
 
-from streams.ladders import Ladders
+from streams.core.ladders import Ladders
 from streams.runtime.partition import Partition
 from streams.runtime.settings import Settings
 

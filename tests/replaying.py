@@ -7,9 +7,9 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from click.testing import CliRunner, Result
-from kafka import Site
+from sites import Site
 
-from streams.replay.commands import replay_command, snapshot_command
+from streams.cli.replay import replay_command, snapshot_command
 
 
 def options(site: Site) -> list[str]:

@@ -9,7 +9,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from streams.simulate import LadderShape, Table, simulate
+from streams.embedded.club import LadderShape, Table, simulate
 
 Event = dict[str, Any]
 

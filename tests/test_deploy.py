@@ -13,14 +13,15 @@ from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
+from project import PROJECT
 
-from streams.cli import cli
-from streams.runtime.broker import IMAGE
+from streams.cli.main import cli
+from streams.embedded.broker import IMAGE
+from streams.runtime.assignment import EXIT_FAILED, EXIT_REFUSED
 from streams.runtime.clock import CLOCK_FILE
-from streams.runtime.owner import EXIT_FAILED, EXIT_REFUSED
 from streams.runtime.partition import Partition
 
-ROOT = Path(__file__).parent.parent
+ROOT = PROJECT
 DEPLOY = ROOT / "deploy"
 TIMEOUT = 120.0
 GAMES = 50
@@ -241,12 +242,14 @@ def test_the_wheel_has_the_schemas_and_the_example_ladder_file(wheel: Path) -> N
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
 
-    assert {"streams/ladders.toml", "streams/cli.py"} | schemas <= names
+    assert {"streams/ladders.toml", "streams/cli/main.py"} | schemas <= names
     assert [name for name in names if not name.startswith(("streams/", "ladderlog-"))] == []
 
 
 def test_the_installed_package_has_its_schemas_inside(installed: Path, tmp_path: Path) -> None:
-    program = "import streams.events, streams.schemas; print(streams.schemas.schema_directory())"
+    program = (
+        "import streams.wire.events, streams.wire.schemas; print(streams.wire.schemas.schema_directory())"
+    )
 
     printed = run(sys.executable, "-c", program, cwd=tmp_path, PYTHONPATH=str(installed))
 

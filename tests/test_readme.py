@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from project import PROJECT
 
-from streams.files import example_ladder_file
+from streams.files.jsonl import example_ladder_file
 
-PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
@@ -27,7 +27,7 @@ def script() -> str:
 def test_every_command_of_the_readme_works(tmp_path: Path) -> None:
     command = tmp_path / "bin" / "ladderlog"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m streams.cli "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m streams "$@"\n')
     command.chmod(0o755)
     environment = {
         **os.environ,
@@ -69,6 +69,6 @@ def test_every_link_of_the_readme_leads_somewhere(link: str) -> None:
 
 @pytest.mark.parametrize("variable", sorted(set(re.findall(r"LADDERLOG_[A-Z_]+", README))))
 def test_every_variable_of_the_readme_is_an_option(variable: str) -> None:
-    source = (PROJECT / "streams" / "options.py").read_text(encoding="utf-8")
+    source = (PROJECT / "streams" / "cli" / "options.py").read_text(encoding="utf-8")
 
     assert variable in source

@@ -18,14 +18,15 @@ from typing import Any, NamedTuple
 
 import orjson
 import pytest
+from project import PROJECT
 
-from streams.ladder_file import LadderRules, parse_ladders
-from streams.outcomes import OutcomeCounts
-from streams.rate import RateFiles, rate_lines
-from streams.ratings import SYSTEMS
-from streams.tally import Tally
+from streams.core.outcomes import OutcomeCounts
+from streams.core.ratings import SYSTEMS
+from streams.core.rules import LadderRules, parse_ladders
+from streams.core.tally import Tally
+from streams.files.rate import RateFiles, rate_lines
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = PROJECT
 GAMES = REPOSITORY.parent / "shared" / "data"
 NAMES = ("scrabble", "18xx", "football")
 DOCUMENT = (REPOSITORY / "docs" / "systems.md").read_text(encoding="utf-8")
@@ -79,7 +80,7 @@ def command(name: str, tmp_path: Path, seed: str) -> bytes:
     systems = ", ".join(f'"{system}"' for system in SYSTEMS)
     file.write_text(f'[ladders."{name}"]\nsystems = [{systems}]\ntimezone = "Europe/Paris"\n')
     return subprocess.run(
-        [sys.executable, "-m", "streams.cli", "rate", "--ladders", file, GAMES / f"{name}.jsonl"],
+        [sys.executable, "-m", "streams", "rate", "--ladders", file, GAMES / f"{name}.jsonl"],
         check=True,
         capture_output=True,
         cwd=REPOSITORY,

@@ -3,19 +3,19 @@
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from project import PROJECT
 
-from streams.cli import cli
-from streams.events import decode_line
-from streams.ladder_file import parse_ladders
-from streams.ladders import RATING_CHANGED, REASONS, Ladders, Output
-from streams.ratings import SYSTEMS
-from streams.ratings.parameters import defaults, parse_duration
+from streams.cli.main import cli
+from streams.core.ladders import RATING_CHANGED, REASONS, Ladders, Output
+from streams.core.ratings import SYSTEMS
+from streams.core.ratings.parameters import defaults, parse_duration
+from streams.core.rules import parse_ladders
+from streams.wire.events import decode_line
 
-TEXT = (Path(__file__).parent.parent / "docs" / "systems.md").read_text(encoding="utf-8")
+TEXT = (PROJECT / "docs" / "systems.md").read_text(encoding="utf-8")
 HEADINGS = ("game | player | before | after", "parameter | default | meaning", "reason | meaning")
 GAMES, PARAMETERS, REASON = HEADINGS
 

@@ -7,13 +7,12 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
-from kafka import PATIENCE, Site
+from project import PROJECT
+from sites import PATIENCE, Site
 
 from streams.runtime.clock import CLOCK_FILE
 
-PROJECT = Path(__file__).parent.parent
 # What a service manager does not start again: an orderly end, and a refusal that needs an operator.
 ENDED, REFUSED = 0, 78
 OWNER = "owner from offset"
@@ -86,7 +85,7 @@ class Worker:
         }
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "streams.cli", "worker"],
+                [sys.executable, "-m", "streams", "worker"],
                 cwd=self.home,
                 env=environment,
                 stdin=subprocess.DEVNULL,

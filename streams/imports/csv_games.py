@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from streams.files.report import FileReport, LineError
+from streams.imports.csv_rows import Broken, Row, Table, base_name
+from streams.imports.event_sink import EventSink, LineSink
 from streams.imports.mapping import ImportMapping, MappingError
 from streams.imports.moments import Moments
-from streams.imports.outlet import Outlet, Sink
-from streams.imports.report import ImportReport, LineError
 from streams.imports.results import read_result
-from streams.imports.table import Broken, Row, Table, base_name
 
 GAME_FIELDS = ("game_id", "ladder", "game_type", "started_at", "ended_at", "rated")
 SEAT_FIELDS = ("player", "team", "rank", "points", "left", "left_at")
@@ -32,28 +32,28 @@ _LEFT = ("abandoned", "disconnected")
 def import_csv(
     lines: IO[bytes],
     mapping: ImportMapping,
-    out: Sink,
+    out: LineSink,
     progress: Any,
-    report: ImportReport | None = None,
+    report: FileReport | None = None,
     *,
     name: str = "import",
     ordered: bool = False,
-) -> ImportReport:
+) -> FileReport:
     """Write the games of a CSV file as game-finished lines.
 
     `name` begins the ids of games without one. `ordered`: `out` sorts, so the order need not be noted.
     Raises MappingError when mapping and header do not fit; a bad row is left out and told to the report.
     """
-    outlet = Outlet(out, progress, report or ImportReport(), ordered=ordered)
+    sink = EventSink(out, progress, report or FileReport(), ordered=ordered)
     table = Table(lines, mapping, FIELDS)
     try:
-        reader = _GameReader(table, mapping, outlet.report, name)
+        reader = _GameReader(table, mapping, sink.report, name)
         for record in reader.records(table):
-            outlet.take(record.line, record.make)
+            sink.take(record.line, record.make)
     finally:
         table.release()
-    outlet.close()
-    return outlet.report
+    sink.close()
+    return sink.report
 
 
 @dataclass
@@ -113,7 +113,7 @@ _Record = _BrokenRecord | _WideRecord | _TallRecord
 class _GameReader:
     """Makes events of rows, with the columns that this file has."""
 
-    def __init__(self, table: Table, mapping: ImportMapping, report: ImportReport, name: str) -> None:
+    def __init__(self, table: Table, mapping: ImportMapping, report: FileReport, name: str) -> None:
         self._mapping = mapping
         self._report = report
         self._name = name

@@ -2,10 +2,10 @@
 
 from typing import IO, Any
 
+from streams.files.report import FileReport, LineError
+from streams.imports.csv_rows import Broken, Row, Table
+from streams.imports.event_sink import EventSink, LineSink
 from streams.imports.mapping import ImportMapping, MappingError
-from streams.imports.outlet import Outlet, Sink
-from streams.imports.report import ImportReport, LineError
-from streams.imports.table import Broken, Row, Table
 
 FIELDS = ("player", "rating", "games", "week", "system", "ladder")
 
@@ -13,24 +13,24 @@ FIELDS = ("player", "rating", "games", "week", "system", "ladder")
 def import_ratings(
     lines: IO[bytes],
     mapping: ImportMapping,
-    out: Sink,
+    out: LineSink,
     progress: Any,
-    report: ImportReport | None = None,
-) -> ImportReport:
+    report: FileReport | None = None,
+) -> FileReport:
     """Write the figures of a CSV file as rating-imported lines, one row per player.
 
     Raises MappingError when mapping and header do not fit; a bad row is left out and told to the report.
     """
-    outlet = Outlet(out, progress, report or ImportReport())
+    sink = EventSink(out, progress, report or FileReport())
     table = Table(lines, mapping, FIELDS)
     try:
         _check(table, mapping)
         for item in table:
-            outlet.take(item.line, lambda item=item: _event(item, mapping))  # type: ignore[misc]
+            sink.take(item.line, lambda item=item: _event(item, mapping))  # type: ignore[misc]
     finally:
         table.release()
-    outlet.close()
-    return outlet.report
+    sink.close()
+    return sink.report
 
 
 def _check(table: Table, mapping: ImportMapping) -> None:

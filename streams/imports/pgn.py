@@ -9,12 +9,12 @@ import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import IO, Any
 
+from streams.files.report import FileReport, LineError
 from streams.imports.csv_games import NO_ID
+from streams.imports.event_sink import EventSink, LineSink
 from streams.imports.mapping import ImportMapping, MappingError
 from streams.imports.moments import DATE_ONLY, place, utc_text
-from streams.imports.outlet import Outlet, Sink
 from streams.imports.pgn_reader import TagSection, read_tag_sections
-from streams.imports.report import ImportReport, LineError
 from streams.imports.results import read_result
 
 _DATE = re.compile(r"(\d{4})[.\-/](\d{1,2})[.\-/](\d{1,2})")
@@ -50,13 +50,13 @@ RATED_UNKNOWN = "games that do not say whether they are rated, taken as rated"
 def import_pgn(
     lines: IO[bytes],
     mapping: ImportMapping,
-    out: Sink,
+    out: LineSink,
     progress: Any,
-    report: ImportReport | None = None,
+    report: FileReport | None = None,
     *,
     name: str = "import",
     ordered: bool = False,
-) -> ImportReport:
+) -> FileReport:
     """Write the games of a PGN file as game-finished lines.
 
     `name` begins the ids of games without one. `ordered`: `out` sorts, so the order need not be noted.
@@ -66,16 +66,16 @@ def import_pgn(
         raise MappingError("ladder: PGN does not say which ladder; give one (--ladder NAME)")
     if "\n".encode(mapping.encoding) != b"\n":
         raise MappingError(f"encoding: PGN is not read in {mapping.encoding}")
-    outlet = Outlet(out, progress, report or ImportReport(), ordered=ordered)
-    reader = _PgnReader(mapping, mapping.ladder, outlet.report, name)
+    sink = EventSink(out, progress, report or FileReport(), ordered=ordered)
+    reader = _PgnReader(mapping, mapping.ladder, sink.report, name)
     for section in read_tag_sections(lines, mapping.encoding):
-        outlet.take(section.line, lambda section=section: reader.game(section))  # type: ignore[misc]
-    outlet.close()
-    return outlet.report
+        sink.take(section.line, lambda section=section: reader.game(section))  # type: ignore[misc]
+    sink.close()
+    return sink.report
 
 
 class _PgnReader:
-    def __init__(self, mapping: ImportMapping, ladder: str, report: ImportReport, name: str) -> None:
+    def __init__(self, mapping: ImportMapping, ladder: str, report: FileReport, name: str) -> None:
         self._ladder = ladder
         self._game_type = mapping.game_type
         self._zone = mapping.zone()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from streams.imports.report import LineError
+from streams.files.report import LineError
 
 _NAME = r"\[\s*([A-Za-z0-9][\w+#=:-]*)\s+"
 _TAG = re.compile(_NAME + r'"(.*)"\s*\]\s*')

@@ -2,7 +2,7 @@
 
 import re
 
-from streams.imports.report import LineError
+from streams.files.report import LineError
 
 _RESULT = re.compile(r"(\d+(?:\.\d+)?)\s*[-:\u2013\u2014]\s*(\d+(?:\.\d+)?)")
 _HALF_MORE = re.compile(r"(\d)½")

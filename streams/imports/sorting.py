@@ -6,13 +6,13 @@ from datetime import datetime
 
 import orjson
 
-from streams.imports.outlet import Sink
+from streams.imports.event_sink import LineSink
 
 
 class SortedLines:
     """Takes lines as a file does and hands them on by `ended_at`, equal ones as they came, when finished."""
 
-    def __init__(self, out: Sink) -> None:
+    def __init__(self, out: LineSink) -> None:
         self._out = out
         # An empty name is a temporary file of SQLite's own, gone with the connection.
         self._database = sqlite3.connect("", isolation_level=None)

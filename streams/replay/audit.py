@@ -13,8 +13,7 @@ from typing import Any
 
 from aiokafka import TopicPartition
 
-from streams.events import ERROR_HEADER, GAME_REJECTED
-from streams.ladders import RATING_CHANGED
+from streams.core.ladders import RATING_CHANGED
 from streams.replay.errors import ReplayError
 from streams.replay.folding import OUTCOMES, READ, Rules, same_row
 from streams.replay.log import (
@@ -25,12 +24,13 @@ from streams.replay.log import (
     read_bounds,
 )
 from streams.replay.matching import Kind, Marks, Matching
+from streams.replay.offset_ranges import OffsetRange, exact_ranges
 from streams.replay.published import Published, Publisher, Target, header, ladder_of, marks, shown
-from streams.replay.snapshot import Rows, read_header, read_offsets, read_partition
-from streams.replay.state import read_state
-from streams.replay.stretches import Stretch, exact_stretches
+from streams.replay.snapshot import read_header, read_offsets, read_partition
+from streams.runtime.changelog import PartitionState, read_state
 from streams.runtime.reader import read_up_to, reading
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.wire.events import ERROR_HEADER, GAME_REJECTED
 
 _MAX_SHOWN = 2_000
 
@@ -90,9 +90,9 @@ class AuditRequest:
 
 @dataclass
 class _Expected:
-    """What follows from the stretch of one input partition."""
+    """What follows from the offset_range of one input partition."""
 
-    stretch: Stretch
+    offset_range: OffsetRange
     due: int
     sequences: dict[Target, Matching] = field(default_factory=dict)
     ladders: set[bytes] = field(default_factory=set)
@@ -122,11 +122,11 @@ async def audit(request: AuditRequest, start: Start = lambda _: lambda _: None) 
     states = await asyncio.gather(*(read_state(settings, partition) for partition in range(count)))
     ends = await _published_ends(settings)
     bounds = await read_bounds(settings, range(count))
-    stretches = exact_stretches(bounds, _snapshot_offsets(request, settings))
-    advance = start(sum(s.end - s.start for s in stretches) + sum(ends.values()))
+    ranges = exact_ranges(bounds, _snapshot_offsets(request, settings))
+    advance = start(sum(s.end - s.start for s in ranges) + sum(ends.values()))
     run = _Audit(replace(request, settings=settings), AuditReport(request.limit), ends, advance)
-    for stretch, state in zip(stretches, states, strict=True):
-        await run.fold(stretch, state)
+    for offset_range, state in zip(ranges, states, strict=True):
+        await run.fold(offset_range, state)
     await run.compare()
     await run.describe()
     return run.report
@@ -173,25 +173,27 @@ class _Audit:
         self._others: Counter[str] = Counter()
         self._wanted: dict[int, list[_Wanted]] = {}
 
-    async def fold(self, stretch: Stretch, state: Rows) -> None:
+    async def fold(self, offset_range: OffsetRange, state: PartitionState) -> None:
         """Fold one partition, compare its rows at the watermark, and keep what it publishes."""
-        if state.offset < stretch.start:
+        if state.offset < offset_range.start:
             raise ReplayError(
-                f"partition {stretch.partition}: the snapshot is of offset {stretch.start}, later than the "
-                f"watermark {state.offset}; an audit needs an earlier one"
+                f"partition {offset_range.partition}: the snapshot is of offset {offset_range.start}, later "
+                f"than the watermark {state.offset}; an audit needs an earlier one"
             )
-        if state.offset > stretch.end:
-            self._account(stretch, f"{stretch.start} to {stretch.end}", f"watermark {state.offset}")
+        if state.offset > offset_range.end:
+            self._account(
+                offset_range, f"{offset_range.start} to {offset_range.end}", f"watermark {state.offset}"
+            )
         await self._find_deleted()
-        due = min(state.offset, stretch.end)
+        due = min(state.offset, offset_range.end)
         self.report.offsets.append(due)
-        expected = self._expected[stretch.partition] = _Expected(stretch, due)
+        expected = self._expected[offset_range.partition] = _Expected(offset_range, due)
         replay = self._replay(
-            stretch, lambda record, offset: self._expect(expected, record, offset), self._advance
+            offset_range, lambda record, offset: self._expect(expected, record, offset), self._advance
         )
         await replay.run(due)
-        self._compare_rows(stretch, replay.fold.rows(), state)
-        self._compare_counts(stretch, replay.fold.counts, state.counts)
+        self._compare_rows(offset_range, replay.fold.rows(), state)
+        self._compare_counts(offset_range, replay.fold.counts, state.counts)
         await replay.run()
 
     async def compare(self) -> None:
@@ -225,12 +227,12 @@ class _Audit:
                 target = (record.topic, record.partition)
                 texts[target, marks(record, rejected=False).content, offset] = shown(record)
 
-        await self._replay(self._expected[partition].stretch, keep).run(max(offsets) + 1)
+        await self._replay(self._expected[partition].offset_range, keep).run(max(offsets) + 1)
         return texts
 
     def _replay(
         self,
-        stretch: Stretch,
+        offset_range: OffsetRange,
         give: Callable[[Published, int], None],
         advance: Callable[[int], None] = lambda _: None,
     ) -> PartitionReplay:
@@ -238,9 +240,9 @@ class _Audit:
         return PartitionReplay(
             self._settings,
             self._request.rules,
-            stretch,
+            offset_range,
             Publisher(self._settings, self._changed_partitions, give),
-            rows=None if snapshot is None else read_partition(snapshot, stretch.partition),
+            rows=None if snapshot is None else read_partition(snapshot, offset_range.partition),
             keep_rows=True,
             advance=advance,
         )
@@ -249,13 +251,13 @@ class _Audit:
         target = (record.topic, record.partition)
         sequence = expected.sequences.get(target)
         if sequence is None:
-            sequence = expected.sequences[target] = self._new_sequence(expected.stretch, target)
+            sequence = expected.sequences[target] = self._new_sequence(expected.offset_range, target)
         if record.topic == self._changed:
             expected.ladders.add(ladder_of(record))
         sequence.expect(marks(record, rejected=record.topic == self._rejected), offset)
 
-    def _new_sequence(self, stretch: Stretch, target: Target) -> Matching:
-        return Matching(from_start=stretch.start == 0, whole=target not in self._deleted)
+    def _new_sequence(self, offset_range: OffsetRange, target: Target) -> Matching:
+        return Matching(from_start=offset_range.start == 0, whole=target not in self._deleted)
 
     async def _find_deleted(self) -> None:
         """See once which published partitions have lost their beginning."""
@@ -328,24 +330,28 @@ class _Audit:
             self._wanted.setdefault(partition, []).append(wanted)
         self.report.totals[kind] += 1
 
-    def _compare_rows(self, stretch: Stretch, rows: Mapping[str, Any], state: Rows) -> None:
+    def _compare_rows(
+        self, offset_range: OffsetRange, rows: Mapping[str, Any], state: PartitionState
+    ) -> None:
         self.report.rows += len(rows)
         for key in sorted(_different_rows(rows, state.rows)):
-            where = f"{self._settings.changelog_topic}/{stretch.partition}, row {key!r}"
+            where = f"{self._settings.changelog_topic}/{offset_range.partition}, row {key!r}"
             expected = repr(rows[key]) if key in rows else "no row"
             found = state.rows[key].decode() if key in state.rows else "no row"
             self.report.add(Difference(Kind.ROW, where, expected, found))
 
-    def _compare_counts(self, stretch: Stretch, counts: Mapping[str, int], found: Mapping[str, int]) -> None:
+    def _compare_counts(
+        self, offset_range: OffsetRange, counts: Mapping[str, int], found: Mapping[str, int]
+    ) -> None:
         self.report.counts.update(counts)
         told = {name: found.get(name, 0) for name in (READ, *OUTCOMES)}
         if told != counts:
-            self._account(stretch, str(dict(counts)), str(told))
+            self._account(offset_range, str(dict(counts)), str(told))
         if told[READ] != sum(told[name] for name in OUTCOMES):
-            self._account(stretch, f"outcomes of {told[READ]} records", str(told))
+            self._account(offset_range, f"outcomes of {told[READ]} records", str(told))
 
-    def _account(self, stretch: Stretch, expected: str, found: str) -> None:
-        where = f"{self._settings.changelog_topic}/{stretch.partition}, watermark"
+    def _account(self, offset_range: OffsetRange, expected: str, found: str) -> None:
+        where = f"{self._settings.changelog_topic}/{offset_range.partition}, watermark"
         self.report.add(Difference(Kind.ACCOUNT, where, expected, found))
 
     def _note_others(self) -> None:
@@ -353,7 +359,7 @@ class _Audit:
             self.report.notes.append(f"{records} records were published by {source or 'somebody else'}")
         passed = sum(s.passed_over for e in self._expected.values() for s in e.sequences.values())
         if passed:
-            self.report.notes.append(f"{passed} records before the stretch compared were passed over")
+            self.report.notes.append(f"{passed} records before the offset_range compared were passed over")
 
 
 def _different_rows(rows: Mapping[str, Any], found: Mapping[str, bytes]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The fold of one input partition as its owner does it, with the account of its records, writing nothing.
 
-Whether events come from a topic or a file, what they put out goes to a Taker.
+Whether events come from a topic or a file, what they put out goes to a Sink.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from streams.corrections import CorrectedLadders, CorrectionPlan
-from streams.events import AT_ONCE, decode_all
-from streams.ladder_file import LadderRules
-from streams.ladders import NOTED, Publication
-from streams.model import CorrectionsApplied, Event, Rejected
+from streams.core.corrections import CorrectedLadders, CorrectionPlan
+from streams.core.events import CorrectionsApplied, Event, Rejected
+from streams.core.ladders import NOTED, Publication
+from streams.core.rules import LadderRules
+from streams.wire.events import AT_ONCE, decode_all
 
 # Changed rows are taken out of the fold this often, so that those of forgotten games do not pile up.
 _EVENTS_BETWEEN_DRAINS = 100_000
@@ -31,7 +31,7 @@ class CorrectionsFound(Exception):  # noqa: N818 - not an error: the fold has to
         self.offset = offset
 
 
-class Taker(Protocol):
+class Sink(Protocol):
     """Takes what a fold puts out; `item` is the record or line that it comes from."""
 
     def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:
@@ -72,19 +72,19 @@ class PartitionFold:
         self,
         items: Sequence[tuple[int, Item]],
         decode: Callable[[Item], Event],
-        taker: Taker | None,
+        sink: Sink | None,
         emit_from: int = 0,
     ) -> None:
-        """Apply items, each with its offset; what those from `emit_from` on put out goes to the taker."""
+        """Apply items, each with its offset; what those from `emit_from` on put out goes to the sink."""
         for first in range(0, len(items), AT_ONCE):
             piece = items[first : first + AT_ONCE]
-            self._apply(piece, decode_all(decode, [item for _, item in piece]), taker, emit_from)
+            self._apply(piece, decode_all(decode, [item for _, item in piece]), sink, emit_from)
 
     def _apply(
         self,
         items: Sequence[tuple[int, Any]],
         events: Sequence[Event | Rejected],
-        taker: Taker | None,
+        sink: Sink | None,
         emit_from: int,
     ) -> None:
         counts = self.counts
@@ -93,11 +93,11 @@ class PartitionFold:
             counts[READ] += 1
             counts[outcome] += 1
             if rejected is not None or isinstance(event, Rejected):
-                if taker is not None and rejected is not None and offset >= emit_from:
-                    taker.reject(offset, item, rejected)
+                if sink is not None and rejected is not None and offset >= emit_from:
+                    sink.reject(offset, item, rejected)
             elif published:
-                if taker is not None and offset >= emit_from:
-                    taker.take(offset, item, event, published)
+                if sink is not None and offset >= emit_from:
+                    sink.take(offset, item, event, published)
             elif outcome == NOTED and not self._planned:
                 self._look_for_marker(event, offset)
         self._since_drain += len(items)

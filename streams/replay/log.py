@@ -10,17 +10,17 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import OffsetOutOfRangeError
 from aiokafka.structs import ConsumerRecord
 
-from streams.corrections import CorrectionPlan
-from streams.events import decode_consumed
-from streams.garbage import no_collection
-from streams.model import Rejected
+from streams.core.corrections import CorrectionPlan
+from streams.core.events import Rejected
+from streams.processor import no_collection
 from streams.replay.errors import LostError, ReplayError
-from streams.replay.folding import CorrectionsFound, PartitionFold, Rules, Taker
+from streams.replay.folding import CorrectionsFound, PartitionFold, Rules, Sink
+from streams.replay.offset_ranges import Bounds, OffsetRange
 from streams.replay.positions import Position
-from streams.replay.snapshot import Rows
-from streams.replay.stretches import Bounds, Stretch
+from streams.runtime.changelog import PartitionState
 from streams.runtime.reader import end_offset, new_reader, read_up_to, reading
 from streams.runtime.settings import Settings
+from streams.wire.events import decode_consumed
 
 # Records folded before the next fetch gets a turn; about 20 ms, so that the broker is never waited for.
 _RECORDS_BETWEEN_PAUSES = 2_000
@@ -99,35 +99,35 @@ async def records_between(
 
 
 class PartitionReplay:
-    """The fold of one stretch of the input; `run` it to its end, or first to somewhere on the way."""
+    """The fold of one offset_range of the input; `run` it to its end, or first to somewhere on the way."""
 
     def __init__(
         self,
         settings: Settings,
         rules: Rules,
-        stretch: Stretch,
-        taker: Taker | None,
+        offset_range: OffsetRange,
+        sink: Sink | None,
         *,
-        rows: Rows | None = None,
+        rows: PartitionState | None = None,
         keep_rows: bool = False,
         advance: Advance = lambda _: None,
     ) -> None:
         self._settings = settings
         self._rules = rules
-        self._stretch = stretch
-        self._taker = taker
+        self._offset_range = offset_range
+        self._taker = sink
         self._loaded = rows
         self._keep_rows = keep_rows
         self._advance = advance
-        self._tp = TopicPartition(settings.input_topic, stretch.partition)
-        self._emit_from = stretch.emit_from
-        self._next = stretch.start
-        self._reported = stretch.start
+        self._tp = TopicPartition(settings.input_topic, offset_range.partition)
+        self._emit_from = offset_range.emit_from
+        self._next = offset_range.start
+        self._reported = offset_range.start
         self.fold = self._new_fold(None)
 
     async def run(self, end: int | None = None) -> None:
-        """Fold up to an offset, or up to the end of the stretch."""
-        end = self._stretch.end if end is None else end
+        """Fold up to an offset, or up to the end of the offset_range."""
+        end = self._offset_range.end if end is None else end
         with no_collection():
             while self._next < end:
                 try:
@@ -159,9 +159,9 @@ class PartitionReplay:
                 f"snapshot's; a replay over them begins at the beginning of the log, or from a snapshot "
                 f"taken later"
             )
-        plan = await read_plan(self._settings, self._tp, self._stretch.start, self._stretch.end)
+        plan = await read_plan(self._settings, self._tp, self._offset_range.start, self._offset_range.end)
         self._emit_from = max(self._emit_from, marker)
-        self._next = self._stretch.start
+        self._next = self._offset_range.start
         self.fold = self._new_fold(plan)
 
     def _new_fold(self, plan: CorrectionPlan | None) -> PartitionFold:
@@ -172,7 +172,7 @@ class PartitionReplay:
 
 
 async def read_plan(settings: Settings, tp: TopicPartition, start: int, end: int) -> CorrectionPlan:
-    """Look through a stretch for corrections; only records that may be one are decoded."""
+    """Look through a offset_range for corrections; only records that may be one are decoded."""
     plan = CorrectionPlan(settings.app_id)
     async for records in records_between(settings.bootstrap_servers, tp, start, end):
         for record in records:

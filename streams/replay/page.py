@@ -6,7 +6,7 @@ Pure: standard library only.
 from collections.abc import Callable, Sequence
 from html import escape
 
-from streams.replay.compare import Bin, Comparison, Moved, shown, signed, summary
+from streams.core.compare import Bin, Comparison, Moved, shown, signed, summary
 
 _WIDTH, _HEIGHT = 640, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 30, 12, 44

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from streams.events import ERROR_HEADER, GAME_REJECTED, Headers, encode_published
-from streams.ladders import RATING_CHANGED, Publication
-from streams.model import Event, Rejected
+from streams.core.events import Event, Rejected
+from streams.core.ladders import RATING_CHANGED, Publication
 from streams.replay.matching import Marks
 from streams.runtime.batches import partition_of
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
+from streams.wire.events import ERROR_HEADER, GAME_REJECTED, Headers, encode_published
 
 # Of records in a topic with message.timestamp.type=LogAppendTime the timestamp is the broker's.
 _NO_TIMESTAMP = -1
@@ -30,7 +30,7 @@ class Published(NamedTuple):
 
 
 class Publisher:
-    """A Taker that gives each record as the owner of its partition publishes it, with its input's offset."""
+    """A Sink that gives each record as the owner of its partition publishes it, with its input's offset."""
 
     def __init__(
         self, settings: Settings, changed_partitions: int, give: Callable[[Published, int], None]

@@ -6,28 +6,20 @@ equal files.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
-from streams.exports import EventWriter, open_writer
-from streams.files import open_lines
+from streams.files.jsonl import open_lines
+from streams.files.tables import EventWriter, open_writer
 from streams.replay.errors import ReplayError
 from streams.replay.folding import Rules
+from streams.runtime.changelog import PartitionState
 
 FORMAT = "ladderlog-snapshot"
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A partition's state: its rows, the offset of the first record that is not in them, and the account."""
-
-    offset: int = 0
-    rows: Mapping[str, bytes] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ def described(rules: Rules) -> dict[str, Any]:
     return found
 
 
-def write_snapshot(path: str, header: Header, states: Iterable[Rows]) -> int:
+def write_snapshot(path: str, header: Header, states: Iterable[PartitionState]) -> int:
     """Write a snapshot, packed by its ending, and give the number of rows."""
     written = 0
     with open_writer(path, "jsonl") as writer:
@@ -90,7 +82,7 @@ def read_offsets(path: str) -> dict[int, int]:
         return offsets
 
 
-def read_partition(path: str, wanted: int) -> Rows:
+def read_partition(path: str, wanted: int) -> PartitionState:
     """Read the rows of one partition."""
     with _opened(path) as lines:
         header = _header(path, lines)
@@ -103,11 +95,11 @@ def read_partition(path: str, wanted: int) -> Rows:
             for _ in range(start["rows"]):
                 line = _parsed(path, lines.readline())
                 rows[line["key"]] = orjson.dumps(line["row"])
-            return Rows(start["offset"], rows, start["counts"])
+            return PartitionState(start["offset"], rows, start["counts"])
     raise ReplayError(f"{path}: has no partition {wanted}")
 
 
-def _write_partition(writer: EventWriter, partition: int, state: Rows) -> None:
+def _write_partition(writer: EventWriter, partition: int, state: PartitionState) -> None:
     start = {"partition": partition, "offset": state.offset, "counts": state.counts, "rows": len(state.rows)}
     writer.write(start)
     for key in sorted(state.rows):

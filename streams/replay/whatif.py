@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from streams.ladders import Publication
-from streams.model import Event, Rejected
-from streams.replay.compare import Comparison, Figure, compare
+from streams.core.compare import Comparison, Figure, compare
+from streams.core.events import Event, Rejected
+from streams.core.ladders import Publication
+from streams.core.tally import Score, Tally
+from streams.replay.files import replay_lines
 from streams.replay.folding import PartitionFold, Rules
-from streams.replay.lines import replay_lines
 from streams.replay.log import PartitionReplay
-from streams.replay.stretches import Stretch
+from streams.replay.offset_ranges import OffsetRange
 from streams.runtime.settings import Settings
-from streams.tally import Score, Tally
 
 Key = tuple[str, str]
 
@@ -24,13 +24,14 @@ class Outcome(NamedTuple):
     tally: Tally
 
 
-class _TallyTaker:
-    """A Taker for the tally alone."""
+class TallySink:
+    """A Sink for the tally alone."""
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
 
     def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002
+        """Add what one event has published."""
         self._tally.add(event, published)
 
     def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
@@ -38,13 +39,13 @@ class _TallyTaker:
 
 
 def outcome_of_topic(
-    settings: Settings, rules: Rules, stretches: Sequence[Stretch], advance: Callable[[int], None]
+    settings: Settings, rules: Rules, ranges: Sequence[OffsetRange], advance: Callable[[int], None]
 ) -> Outcome:
-    """Fold stretches of the input topic."""
+    """Fold ranges of the input topic."""
     outcome = _new_outcome(rules)
-    for stretch in stretches:
-        taker = _TallyTaker(outcome.tally)
-        replay = PartitionReplay(settings, rules, stretch, taker, advance=advance)
+    for offset_range in ranges:
+        sink = TallySink(outcome.tally)
+        replay = PartitionReplay(settings, rules, offset_range, sink, advance=advance)
         asyncio.run(replay.run())
         _add_ratings(outcome, replay.fold)
     return outcome
@@ -55,7 +56,7 @@ def outcome_of_files(
 ) -> Outcome:
     """Fold files of JSON lines."""
     outcome = _new_outcome(rules)
-    fold = replay_lines(paths, rules, app_id, _TallyTaker(outcome.tally), advance=advance)
+    fold = replay_lines(paths, rules, app_id, TallySink(outcome.tally), advance=advance)
     _add_ratings(outcome, fold)
     return outcome
 

@@ -18,7 +18,15 @@ import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from streams.events import (
+from streams.core.events import Game, Rejected, WeekEnded
+from streams.core.ladders import RATING_CHANGED, Ladders, Publication
+from streams.core.outcomes import OutcomeCounts
+from streams.processor import no_collection
+from streams.runtime.batches import Batches, partition_of
+from streams.runtime.reader import end_offset, first_offset, high_watermark, new_reader, read_up_to
+from streams.runtime.rejections import rejected_record
+from streams.runtime.settings import Settings
+from streams.wire.events import (
     AT_ONCE,
     GAME_REJECTED,
     WEEK_ENDED,
@@ -27,14 +35,6 @@ from streams.events import (
     encode_event,
     encode_published,
 )
-from streams.garbage import no_collection
-from streams.ladders import RATING_CHANGED, Ladders, Publication
-from streams.model import Game, Rejected, WeekEnded
-from streams.outcomes import OutcomeCounts
-from streams.runtime.batches import Batches, partition_of
-from streams.runtime.reader import end_offset, first_offset, high_watermark, new_reader, read_up_to
-from streams.runtime.rejections import rejected_record
-from streams.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ _RETRY_BACKOFF_MS = 5
 # producer starts, at most this long. A transaction of 30,000 games takes well under two seconds.
 _TRANSACTION_TIMEOUT_MS = 20_000
 # A transaction's end is marked in every partition it wrote to; the marker takes an offset.
-_MARKER = 1
+_TXN_MARKER_OFFSETS = 1
 # Week-ended records appended in one go: about 10 ms. The rest follows a second later.
 _MAX_WEEKS_AT_ONCE = 2_000
 # A partition whose last game ended this shortly ago by the clock has come up to the present.
@@ -136,7 +136,7 @@ class Partition:
         async with producer.transaction():
             written = await batches.send()
             await producer.send_offsets_to_transaction({self.tp: self.next_offset}, self.settings.app_id)
-        self._changelog_end = written[self._changelog] + 1 + _MARKER
+        self._changelog_end = written[self._changelog] + 1 + _TXN_MARKER_OFFSETS
         self.games += len(records)
 
     async def end_weeks(self, now: datetime) -> None:

@@ -20,17 +20,17 @@ import orjson
 from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
 
-from streams.corrections import CorrectedLadders, CorrectionPlan
-from streams.events import CORRECTIONS_APPLIED, decode_consumed, encode_event
-from streams.ladder_file import LadderRules
-from streams.ladders import COMPETITION_CLOSED, RATING_CHANGED, Ladders, Output
-from streams.model import Event, Rejected
-from streams.row_keys import split_key
+from streams.core.corrections import CorrectedLadders, CorrectionPlan
+from streams.core.events import Event, Rejected
+from streams.core.ladders import COMPETITION_CLOSED, RATING_CHANGED, Ladders, Output
+from streams.core.row_keys import split_key
+from streams.core.rules import LadderRules
 from streams.runtime.batches import Batches
 from streams.runtime.partition import WATERMARK, Partition
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
-from streams.runtime.tables import read_partition
+from streams.runtime.status import read_partition
+from streams.wire.events import CORRECTIONS_APPLIED, decode_consumed, encode_event
 
 log = logging.getLogger(__name__)
 

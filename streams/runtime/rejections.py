@@ -2,9 +2,9 @@
 
 from aiokafka.structs import ConsumerRecord
 
-from streams.events import ERROR_HEADER, Headers, rejection_headers
-from streams.model import Rejected
+from streams.core.events import Rejected
 from streams.runtime.topics import MAX_INPUT_BYTES
+from streams.wire.events import ERROR_HEADER, Headers, rejection_headers
 
 # What is kept of a record that is larger, unpacked, than a topic takes: enough to see what it was.
 _KEPT_KEY = 1024

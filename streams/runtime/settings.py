@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from streams.events import GAME_FINISHED, GAME_REJECTED
-from streams.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED
+from streams.core.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED
+from streams.wire.events import GAME_FINISHED, GAME_REJECTED
 
 OUTPUT_TOPICS = (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
 

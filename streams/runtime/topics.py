@@ -9,9 +9,9 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
 
-from streams.game_decoder import MAX_RECORD_BYTES
-from streams.ladders import COMPETITION_CLOSED
+from streams.core.ladders import COMPETITION_CLOSED
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.wire.decode_fast import MAX_RECORD_BYTES
 
 # Records over 1 MiB are rejected with a reason, so the broker has to take them; and a rejected record goes
 # on with its original headers and the reasons.

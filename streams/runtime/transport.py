@@ -94,7 +94,7 @@ class BatchTransport(driver.Transport):
 
 
 class BatchSchema(faust.Schema):
-    """Passes a message's records through as they are: decoding is `streams.events`' work."""
+    """Passes a message's records through as they are: decoding is `streams.wire.events`' work."""
 
     async def decode(self, app: Any, message: Any, *, propagate: bool = False) -> Any:  # noqa: ARG002
         """Give an event whose value is the `Records` of the message."""

@@ -11,16 +11,16 @@ from typing import Any
 import faust
 from faust.types import TP
 
-from streams.ladders import Ladders
-from streams.outcomes import OutcomeCounts
+from streams.core.ladders import Ladders
+from streams.core.outcomes import OutcomeCounts
+from streams.runtime.assignment import EXIT_FAILED, Assignment, leave_at_once
 from streams.runtime.clock import clock_of_environment
-from streams.runtime.owner import EXIT_FAILED, Owner, leave_at_once
+from streams.runtime.log_filter import quieten
 from streams.runtime.partition import Partition
-from streams.runtime.quiet import quieten
 from streams.runtime.reader import reading
 from streams.runtime.settings import Settings
 from streams.runtime.transport import BatchSchema, BatchTransport
-from streams.runtime.watch import CHECK_INTERVAL, Watch
+from streams.runtime.watchdog import CHECK_INTERVAL, Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -91,53 +91,55 @@ def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders],
     async def seek(partition: Partition, offset: int) -> None:
         await app.consumer.seek(TP(*partition.tp), offset)
 
-    owner = Owner(lambda number: Partition(settings, new_fold, number), seek, clock_of_environment())
+    assignment = Assignment(
+        lambda number: Partition(settings, new_fold, number), seek, clock_of_environment()
+    )
     # Without acks, or Faust would take what lies within a fetch for a gap, and keep every gap for ever.
     games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions, acks=False)
 
     @app.on_partitions_assigned.connect
     async def assigned(_app: faust.App, assigned: set[TP], **_: Any) -> None:
-        owner.assign(tp.partition for tp in assigned if tp.topic == settings.input_topic)
-        owner.forget_others()
+        assignment.assign(tp.partition for tp in assigned if tp.topic == settings.input_topic)
+        assignment.forget_others()
 
     @app.on_partitions_revoked.connect
     async def revoked(_app: faust.App, revoked: set[TP], **_: Any) -> None:
-        await owner.revoke(tp.partition for tp in revoked if tp.topic == settings.input_topic)
+        await assignment.revoke(tp.partition for tp in revoked if tp.topic == settings.input_topic)
 
     @app.on_before_shutdown.connect
     async def stop(_app: faust.App, **_: Any) -> None:
-        await owner.stop()
+        await assignment.stop()
 
     @app.agent(games)
     async def rate(stream: Any) -> None:
         # Events are never acknowledged: an offset is committed with the rows that follow from it.
         async for event in stream.noack().events():
-            owner.deliver(event.message.tp.partition, event.value)
+            assignment.deliver(event.message.tp.partition, event.value)
 
-    _attach_tasks(app, settings, owner, ends_weeks=ends_weeks)
+    _attach_tasks(app, settings, assignment, ends_weeks=ends_weeks)
 
 
-def _attach_tasks(app: faust.App, settings: Settings, owner: Owner, *, ends_weeks: bool) -> None:
+def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, *, ends_weeks: bool) -> None:
     @app.timer(interval=_TICK)
     async def weeks() -> None:
         if ends_weeks:
-            owner.tick()
+            assignment.tick()
 
     @app.task
     async def report() -> None:
-        await _report(app, owner)
+        await _report(app, assignment)
 
     @app.task
     async def watch() -> None:
-        await _watch(app, settings, owner)
+        await _watch(app, settings, assignment)
 
 
-async def _report(app: faust.App, owner: Owner) -> None:
+async def _report(app: faust.App, assignment: Assignment) -> None:
     """Log what was done, every few seconds in which something was."""
     games = 0
     while not app.should_stop:
         await app.sleep(_REPORT_INTERVAL)
-        partitions = owner.partitions
+        partitions = assignment.partitions
         done = sum(partition.games for partition in partitions)
         if done != games:
             log.info("%s; %.0f games/s", _counted(partitions), max(0, done - games) / _REPORT_INTERVAL)
@@ -151,13 +153,13 @@ def _counted(partitions: list[Partition]) -> str:
     )
 
 
-async def _watch(app: faust.App, settings: Settings, owner: Owner) -> None:
+async def _watch(app: faust.App, settings: Settings, assignment: Assignment) -> None:
     """End the process when a partition is stuck: others can take it over."""
     async with reading(settings.bootstrap_servers) as reader:
-        watch = Watch(reader, settings.bootstrap_servers)
+        watch = Watchdog(reader, settings.bootstrap_servers)
         while not app.should_stop:
             await app.sleep(CHECK_INTERVAL)
-            stuck = await watch.stuck(owner.partitions, time.monotonic())
+            stuck = await watch.stuck(assignment.partitions, time.monotonic())
             if stuck is not None:
                 leave_at_once(
                     EXIT_FAILED, f"partition {stuck.tp.partition} is stuck at offset {stuck.next_offset}"

@@ -1,0 +1,198 @@
+"""`ladderlog import`: CSV and PGN into JSON lines for `rate`, `produce` and `run --games`."""
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import orjson
+
+from streams.files.jsonl import DAMAGED, open_lines, progress
+from streams.files.report import FileReport, LeftOut
+from streams.imports.csv_games import import_csv
+from streams.imports.event_sink import LineSink
+from streams.imports.figures import import_ratings
+from streams.imports.mapping import ImportMapping, MappingError, parse_mapping
+from streams.imports.pgn import import_pgn
+from streams.imports.sorting import SortedLines
+
+# More on a terminal than this and nobody reads them; all of them go to --left-out.
+_SHOWN = 20
+_TEXT_OPTIONS = ("ladder", "system", "game_type", "timezone", "delimiter", "decimal", "encoding")
+
+
+@dataclass(frozen=True)
+class _Job:
+    file: str
+    form: str
+    sort: bool
+
+    def run(self, mapping: ImportMapping, out: LineSink, report: FileReport, bar: Any) -> None:
+        with open_lines(self.file) as lines:
+            if self.form == "ratings":
+                import_ratings(lines, mapping, out, bar, report)
+                return
+            importer = import_pgn if self.form == "pgn" else import_csv
+            importer(lines, mapping, out, bar, report, name=_stem(self.file), ordered=self.sort)
+
+
+@click.command("import", short_help="Make JSON lines of games in CSV or PGN, or of starting figures.")
+@click.option("--format", "form", type=click.Choice(["csv", "pgn"]), help="Else by the file's ending.")
+@click.option("--ratings", is_flag=True, help="The CSV has players' starting figures, not games.")
+@click.option("--ladder", help="The games' ladder, unless a column says it.")
+@click.option("--system", help="With --ratings: the system that the figures start.")
+@click.option("--game-type", help="The games' type, unless a column says it.")
+@click.option(
+    "--mapping", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A TOML file of all this."
+)
+@click.option(
+    "--map", "columns", multiple=True, metavar="FIELD=COLUMN", help="A field's column, or #N; repeatable."
+)
+@click.option(
+    "--value", "values", multiple=True, metavar="FIELD:TEXT=MEANING", help="What a cell's text stands for."
+)
+@click.option("--timezone", help="Of times without a UTC offset; UTC when not given.")
+@click.option(
+    "--time-format", multiple=True, metavar="FORMAT", help="iso, unix, unix-ms, or as '%d/%m/%Y %H:%M'."
+)
+@click.option("--delimiter", help="Between cells; else the one the first line has most of.")
+@click.option("--decimal", type=click.Choice([".", ","]), help="Of numbers; '.' when not given.")
+@click.option("--encoding", help="Such as cp1252; utf-8 when not given.")
+@click.option("--no-header", is_flag=True, help="The first line is data; columns are #1, #2 …")
+@click.option("--out", type=click.File("wb"), default="-", help="Where the lines go.")
+@click.option("--sort", is_flag=True, help="Write games by when they ended.")
+@click.option("--left-out", type=click.File("wb"), help="Where what is left out goes, with the reason.")
+@click.option("--keep-going", is_flag=True, help="End with status 0 although something was left out.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+def import_command(  # noqa: PLR0913 - an option of the command line is an argument
+    file: str,
+    *,
+    form: str | None,
+    ratings: bool,
+    mapping: Path | None,
+    out: IO[bytes],
+    sort: bool,
+    left_out: IO[bytes] | None,
+    keep_going: bool,
+    **options: Any,
+) -> None:
+    """Make JSON lines of the games in FILE: CSV or PGN, also .gz and .zst; `-` is standard input.
+
+    \b
+    Fields of a game: game_id, ladder, game_type, started_at, ended_at, rated,
+    and of its players, one row per game: player1, rank1, points1, team1, left1,
+    left_at1, player2 …, or result for two; one row per player: player, rank …
+    Fields of --ratings: player, rating, games, week.
+    A field that is not mapped is taken from the column of its own name.
+
+    What cannot be read is named by its line and left out, and the exit status is then 1.
+    """  # noqa: D301 - click takes the escape as: leave these lines as they are
+    job = _Job(file, "ratings" if ratings else form or _format(file), sort)
+    telling = _Telling(left_out)
+    report = FileReport(telling)
+    with _readable(file), progress("import", unit="records") as bar:
+        found = parse_mapping(_document(mapping, options))
+        if sort:
+            sorted_lines = SortedLines(out)
+            job.run(found, sorted_lines, report, bar)
+            sorted_lines.finish()
+        else:
+            job.run(found, out, report, bar)
+    out.flush()
+    telling.end()
+    click.echo(report.summary(), err=True)
+    if report.left_out and not keep_going:
+        sys.exit(1)
+
+
+class _Telling:
+    """Shows the first records left out, and writes all of them where they are wanted."""
+
+    def __init__(self, file: IO[bytes] | None) -> None:
+        self._file = file
+        self._count = 0
+
+    def __call__(self, left_out: LeftOut) -> None:
+        self._count += 1
+        if self._count <= _SHOWN:
+            click.echo(f"line {left_out.line}: {left_out.message}", err=True)
+        if self._file is not None:
+            self._file.write(orjson.dumps(left_out._asdict(), option=orjson.OPT_APPEND_NEWLINE))
+
+    def end(self) -> None:
+        if self._count > _SHOWN:
+            where = "" if self._file is not None else "; --left-out FILE has them all"
+            click.echo(f"and {self._count - _SHOWN} more{where}", err=True)
+
+
+@contextmanager
+def _readable(file: str) -> Any:
+    """Turn what stops an import into a message."""
+    try:
+        yield
+    except MappingError as error:
+        raise click.ClickException(f"{file}: {error}") from error
+    except DAMAGED as error:
+        raise click.ClickException(f"{file}: the packed file is damaged: {error}") from error
+
+
+def _document(file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Put the options over the mapping file's document."""
+    document: dict[str, Any] = {} if file is None else _read_document(file)
+    document |= {key: options[key] for key in _TEXT_OPTIONS if options[key] is not None}
+    if options["time_format"]:
+        document["time_format"] = list(options["time_format"])
+    if options["no_header"]:
+        document["header"] = False
+    columns = _column_options(options["columns"])
+    if columns:
+        document["columns"] = {**document.get("columns", {}), **columns}
+    if options["values"]:
+        document["values"] = _with_values(document.get("values", {}), options["values"])
+    return document
+
+
+def _read_document(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise MappingError(f"{file}: {error}") from error
+
+
+def _column_options(options: Sequence[str]) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = {}
+    for option in options:
+        field, equals, column = option.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{option!r} is not FIELD=COLUMN", param_hint="--map")
+        columns.setdefault(field.strip(), []).append(column.strip())
+    return columns
+
+
+def _with_values(values: dict[str, Any], options: Sequence[str]) -> dict[str, Any]:
+    found = {field: dict(table) for field, table in values.items()}
+    for option in options:
+        field, colon, rest = option.partition(":")
+        text, equals, meaning = rest.rpartition("=")
+        if not colon or not equals:
+            raise click.BadParameter(f"{option!r} is not FIELD:TEXT=MEANING", param_hint="--value")
+        found.setdefault(field.strip(), {})[text] = meaning
+    return found
+
+
+def _format(file: str) -> str:
+    return "pgn" if _unpacked(file).lower().endswith(".pgn") else "csv"
+
+
+def _unpacked(file: str) -> str:
+    return file.removesuffix(".gz").removesuffix(".zst")
+
+
+def _stem(file: str) -> str:
+    """Give what begins the ids of games without one, short enough for a line number behind it."""
+    name = "import" if file == "-" else Path(_unpacked(file)).stem
+    return "".join(character if character.isprintable() else "_" for character in name)[:100]

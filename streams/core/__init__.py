@@ -1,0 +1,1 @@
+"""The pure core: events, rules, folds and rating systems. No I/O, no clock, no chance."""

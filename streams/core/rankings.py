@@ -1,0 +1,46 @@
+"""Rankings from the rows of a fold: who leads a system of a ladder.
+
+Pure: standard library only.
+"""
+
+from typing import NamedTuple
+
+from streams.core.ladders import Ladders
+
+
+class Ranked(NamedTuple):
+    """A player's place in a ranking; equal ratings share a rank (1, 2, 2, 4)."""
+
+    rank: int
+    player_id: str
+    rating: float
+    games: int
+
+
+def ranking(fold: Ladders, ladder: str, system: str, limit: int | None = None) -> list[Ranked]:
+    """Rank a ladder's players in a system by rating, descending, then by id."""
+    rated = fold.ratings(ladder, system)
+    rated.sort(key=lambda player: (-player[1], player[0]))
+    ranked: list[Ranked] = []
+    for place, (player_id, rating, games) in enumerate(rated, start=1):
+        tied = bool(ranked) and ranked[-1].rating == rating
+        ranked.append(Ranked(ranked[-1].rank if tied else place, player_id, rating, games))
+        if limit is not None and len(ranked) == limit:
+            break
+    return ranked
+
+
+def shown(rating: float) -> str:
+    """Round a rating for display: one digit behind the point, half to even."""
+    return f"{rating:.1f}"
+
+
+def ranking_text(fold: Ladders, ladder: str, system: str, limit: int) -> str:
+    """Show the first of a ranking as lines of text."""
+    ranked = ranking(fold, ladder, system, limit)
+    width = max((len(player.player_id) for player in ranked), default=0)
+    lines = [
+        f"{player.rank:>4}  {player.player_id:<{width}}  {shown(player.rating):>8}  {player.games:>6} games"
+        for player in ranked
+    ]
+    return "\n".join([f"\n{ladder}, {system}", *(lines or ["      nobody yet"])])

@@ -1,0 +1,185 @@
+"""Bga: an Elo of every pair of players at the table (seed 003).
+
+Pure: standard library only.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streams.core.events import Game
+from streams.core.ratings.parameters import choice, number, whole
+from streams.core.ratings.system import Details, IncrementalSystem, LadderContext
+
+MIN_PLAYERS = 2
+MAX_PLAYERS = 32
+SCALE = 400.0
+# Beyond this gap 10**x leaves the range of a float; a cap above it is no cap at all.
+GAP_LIMIT = 300.0 * SCALE
+# Titles are for ratings above these, strictly (seed 003).
+GOOD = 1600.0
+EXPERT = 1800.0
+MASTER = 2000.0
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The Elo's numbers, and what becomes of a game that someone left.
+
+    `quit_policy`: `quitter-only` rates only the first player to abandon, as last, less `quit_penalty`;
+    `last-place` rates the others too, with that player last; `exclude` rates nobody.
+    """
+
+    start: float = number(1500.0)
+    k: float = number(40.0, 0.0)
+    k_newcomer: float = number(60.0, 0.0)
+    newcomer_games: int = whole(30)
+    cap: float = number(600.0, 0.0)
+    quit_policy: str = choice("quitter-only", "exclude", "last-place")
+    quit_penalty: float = number(10.0, 0.0)
+
+
+_UNTITLED: Details = (None, None, None, "", "")
+
+
+def title(rating: float) -> str:
+    """Give the title of a rating: Good, Expert, Master, or the empty string for none."""
+    if rating <= GOOD:
+        return ""
+    if rating <= EXPERT:
+        return "Good"
+    return "Expert" if rating <= MASTER else "Master"
+
+
+def expectation(own: float, other: float, cap: float) -> float:
+    """Give the expected result against one opponent; ratings count as at most `cap` apart."""
+    gap = other - own
+    limit = min(cap, GAP_LIMIT)
+    if not -limit <= gap <= limit:
+        gap = math.copysign(limit, gap)
+    return float(1.0 / (1.0 + 10.0 ** (gap / SCALE)))
+
+
+def changes(
+    places: Sequence[int],
+    ratings: Sequence[float],
+    games: Sequence[int],
+    advised: int | None,
+    parameters: Parameters,
+) -> list[float]:
+    """Give each player's change: K * multiplier * (results less expectations) / (N - 1).
+
+    The multiplier is N/2, or A/2 when there are more players than the `advised` number A (seed 003). The
+    division is our decision: the multiplier is there "so that there are more points to win", which the plain
+    sum over all opponents would already give. Sums are exact, so that the order of the players does not
+    matter.
+    """
+    count = len(places)
+    multiplier = min(count, advised or count) / 2
+    cap = parameters.cap
+    found = []
+    for own, (place, rating, played) in enumerate(zip(places, ratings, games, strict=True)):
+        surplus = math.fsum(
+            (1.0 if place < places[other] else 0.5 if place == places[other] else 0.0)
+            - expectation(rating, ratings[other], cap)
+            for other in range(count)
+            if other != own
+        )
+        k = parameters.k_newcomer if played < parameters.newcomer_games else parameters.k
+        found.append(k * multiplier * surplus / (count - 1))
+    return found
+
+
+def first_quitter(game: Game) -> int | None:
+    """Give the place in the list of the first player to abandon; None when nobody did.
+
+    The earliest `left_at` counts, then the order of the list; a known time comes before an unknown one.
+    """
+    if game.abandoned is None:
+        return None
+    epochs = game.left_epochs or [None] * len(game.players)
+    quitters = [
+        (math.inf if epoch is None else epoch, own)
+        for own, (quitter, epoch) in enumerate(zip(game.abandoned, epochs, strict=True))
+        if quitter
+    ]
+    return min(quitters)[1]
+
+
+class Bga(IncrementalSystem):
+    """The bga system on one ladder."""
+
+    name = "bga"
+    parameters_type = Parameters
+    min_players = MIN_PLAYERS
+    max_players = MAX_PLAYERS
+    parameters: Parameters
+
+    def __init__(self, parameters: Any, context: LadderContext) -> None:
+        super().__init__(parameters, context)
+        self._limit = min(self.parameters.cap, GAP_LIMIT)
+
+    def changes(
+        self,
+        game: Game,
+        places: Sequence[int],
+        ratings: Sequence[float],
+        games: Sequence[int],
+    ) -> Sequence[float | None] | str:
+        """Give each player's change, None for those the quit policy leaves out, or why the game is."""
+        quitter = first_quitter(game)
+        if quitter is None:
+            return self._elo(game, places, ratings, games)
+        policy = self.parameters.quit_policy
+        if policy == "exclude":
+            return "left"
+        places = [*places[:quitter], max(places) + 1, *places[quitter + 1 :]]
+        found = self._elo(game, places, ratings, games)
+        found[quitter] -= self.parameters.quit_penalty
+        if policy == "last-place":
+            return found
+        return [change if own == quitter else None for own, change in enumerate(found)]
+
+    def duel(
+        self,
+        place: int,
+        place_other: int,
+        points: Sequence[float] | None,  # noqa: ARG002
+        rating: float,
+        rating_other: float,
+        games: int,
+        games_other: int,
+    ) -> tuple[float, float] | None:
+        """Give what `changes` gives for two.
+
+        No advised number is below 2, so that the multiplier is 1.
+        """
+        parameters = self.parameters
+        gap = rating_other - rating
+        if not -self._limit <= gap <= self._limit:
+            gap = math.copysign(self._limit, gap)
+        exponent = gap / SCALE
+        result = 1.0 if place < place_other else 0.5 if place == place_other else 0.0
+        k, k_other = parameters.k, parameters.k
+        if games < parameters.newcomer_games:
+            k = parameters.k_newcomer
+        if games_other < parameters.newcomer_games:
+            k_other = parameters.k_newcomer
+        return (
+            k * (result - 1.0 / (1.0 + 10.0**exponent)),
+            k_other * (1.0 - result - 1.0 / (1.0 + 10.0**-exponent)),
+        )
+
+    def details(self, before: float, after: float) -> Details:
+        """Say which title the player has now, and had before."""
+        if before <= GOOD and after <= GOOD:
+            return _UNTITLED
+        return None, None, None, title(after), title(before)
+
+    def _elo(
+        self, game: Game, places: Sequence[int], ratings: Sequence[float], games: Sequence[int]
+    ) -> list[float]:
+        game_type = self.context.ladder if game.game_type is None else game.game_type
+        advised = self.context.advised_players.get(game_type)
+        return changes(places, ratings, games, advised, self.parameters)

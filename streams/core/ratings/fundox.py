@@ -1,0 +1,90 @@
+"""Fundox: an Elo in which every loser pays the winner (seed 000).
+
+Pure: standard library only.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streams.core.events import Game
+from streams.core.ratings.parameters import number
+from streams.core.ratings.system import IncrementalSystem
+
+MIN_PLAYERS = 2
+MAX_PLAYERS = 4
+# Beyond this exponent 10**x leaves the range of a float; the price is 0 to the last bit long before.
+EXPONENT_LIMIT = 300.0
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Everyone starts at `start`; a loss to an equal costs half of `stake`; `scale` stretches differences."""
+
+    start: float = number(1600.0)
+    stake: float = number(16.0, 0.0)
+    scale: float = number(800.0, 0.0, exclusive=True)
+
+
+def price(winner: float, loser: float, parameters: Parameters) -> float:
+    """Give what the loser pays the winner, in rating points: `stake / (1 + 10^((W - L) / scale))`."""
+    exponent = (winner - loser) / parameters.scale
+    if exponent > EXPONENT_LIMIT:
+        return 0.0
+    return float(parameters.stake / (1.0 + 10.0**exponent))
+
+
+def changes(places: Sequence[int], ratings: Sequence[float], parameters: Parameters) -> list[float]:
+    """Give each player's change: losers pay the sole winner, and nothing to each other.
+
+    Nobody pays when first place is shared (our decision: the rule knows only payments to one winner). The
+    winner's gain is summed exactly, so that the order of the players does not matter.
+    """
+    best = min(places)
+    if places.count(best) > 1:
+        return [0.0] * len(places)
+    winner = places.index(best)
+    rating = ratings[winner]
+    paid = [-price(rating, loser, parameters) for loser in ratings]
+    paid[winner] = 0.0
+    paid[winner] = -math.fsum(paid)
+    return paid
+
+
+class Fundox(IncrementalSystem):
+    """The fundox system on one ladder."""
+
+    name = "fundox"
+    parameters_type = Parameters
+    min_players = MIN_PLAYERS
+    max_players = MAX_PLAYERS
+    parameters: Parameters
+
+    def changes(
+        self,
+        game: Game,  # noqa: ARG002 - nor quitters
+        places: Sequence[int],
+        ratings: Sequence[float],
+        games: Sequence[int],  # noqa: ARG002 - the price knows no newcomers
+    ) -> Sequence[float | None] | str:
+        """Give each player's change, or why the game does not count."""
+        return changes(places, ratings, self.parameters)
+
+    def duel(
+        self,
+        place: int,
+        place_other: int,
+        points: Sequence[float] | None,  # noqa: ARG002
+        rating: float,
+        rating_other: float,
+        games: int,  # noqa: ARG002
+        games_other: int,  # noqa: ARG002
+    ) -> tuple[float, float] | None:
+        """Give what `changes` gives for two."""
+        if place < place_other:
+            paid = price(rating, rating_other, self.parameters)
+            return paid, -paid
+        if place > place_other:
+            paid = price(rating_other, rating, self.parameters)
+            return -paid, paid
+        return 0.0, 0.0

@@ -1,0 +1,109 @@
+"""The ladder file: which ladders there are, their systems and parameters.
+
+Pure: it reads a parsed TOML document, not a file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from streams.core.ratings import SYSTEMS
+from streams.core.ratings.parameters import LadderFileError, described, parse, parse_duration
+from streams.core.ratings.system import LadderContext, System
+
+DEFAULT_REMEMBER = timedelta(days=7)
+_LADDER_KEYS = ("systems", "timezone", "advised_players", "remember")
+
+
+@dataclass(frozen=True)
+class LadderRules:
+    """Everything the fold of one ladder depends on.
+
+    `remember` is the span of event time in which a game_id is known again.
+    """
+
+    ladder: str
+    systems: Mapping[str, Any]
+    timezone: str = "UTC"
+    advised_players: Mapping[str, int] = field(default_factory=dict)
+    remember: timedelta = DEFAULT_REMEMBER
+
+    def context(self) -> LadderContext:
+        """Give the systems what they need of the ladder."""
+        return LadderContext(self.ladder, ZoneInfo(self.timezone), self.advised_players)
+
+    def new_systems(self) -> list[System]:
+        """Make the ladder's systems, without any rows, in the order of the ladder file."""
+        context = self.context()
+        return [SYSTEMS[name](parameters, context) for name, parameters in self.systems.items()]
+
+    def described(self) -> dict[str, Any]:
+        """Give the rules as plain JSON: equal rules, equal description."""
+        return {
+            "systems": {name: described(parameters) for name, parameters in self.systems.items()},
+            "timezone": self.timezone,
+            "advised_players": dict(sorted(self.advised_players.items())),
+            "remember": int(self.remember.total_seconds()),
+        }
+
+
+def parse_ladders(document: Mapping[str, Any]) -> dict[str, LadderRules]:
+    """Read a ladder file's document. Raises LadderFileError whose message names the key."""
+    for key in document:
+        if key != "ladders":
+            raise LadderFileError(f"{key}: no such table; ladders stand under [ladders.NAME]")
+    ladders = document.get("ladders")
+    if not isinstance(ladders, Mapping) or not ladders:
+        raise LadderFileError("ladders: the file names no ladder; it needs at least one [ladders.NAME]")
+    return {ladder: _parse_ladder(ladder, table) for ladder, table in ladders.items()}
+
+
+def _parse_ladder(ladder: str, table: Any) -> LadderRules:
+    where = f"ladders.{ladder}"
+    if not ladder or len(ladder) > 128 or not ladder.isprintable() or "/" in ladder:  # noqa: PLR2004
+        raise LadderFileError(f"{where}: a ladder's name is 1 to 128 printable characters without '/'")
+    if not isinstance(table, Mapping):
+        raise LadderFileError(f"{where}: expected a table, not {table!r}")
+    names = table.get("systems")
+    if not isinstance(names, list) or not names:
+        raise LadderFileError(f"{where}.systems: expected a list of systems, not {names!r}")
+    for name in names:
+        if name not in SYSTEMS:
+            raise LadderFileError(f"{where}.systems: {name!r} is none of {', '.join(SYSTEMS)}")
+        if names.count(name) > 1:
+            raise LadderFileError(f"{where}.systems: {name!r} stands twice")
+    for key in table:
+        if key not in _LADDER_KEYS and key not in names:
+            raise LadderFileError(
+                f"{where}.{key}: no such key; there are {', '.join(_LADDER_KEYS)} and its systems"
+            )
+    return LadderRules(
+        ladder=ladder,
+        systems={
+            name: parse(SYSTEMS[name].parameters_type, table.get(name, {}), f"{where}.{name}")
+            for name in names
+        },
+        timezone=_parse_timezone(table.get("timezone", "UTC"), f"{where}.timezone"),
+        advised_players=_parse_advised(table.get("advised_players", {}), f"{where}.advised_players"),
+        remember=parse_duration(table["remember"], f"{where}.remember")
+        if "remember" in table
+        else DEFAULT_REMEMBER,
+    )
+
+
+def _parse_timezone(value: Any, where: str) -> str:
+    try:
+        return ZoneInfo(value).key
+    except (KeyError, ValueError, TypeError, OSError, AttributeError) as error:
+        raise LadderFileError(f'{where}: {value!r} is not a time zone such as "Europe/Paris"') from error
+
+
+def _parse_advised(table: Any, where: str) -> dict[str, int]:
+    if not isinstance(table, Mapping):
+        raise LadderFileError(f"{where}: expected numbers of players by game type, not {table!r}")
+    for game_type, players in table.items():
+        if not isinstance(players, int) or isinstance(players, bool) or players < 2:  # noqa: PLR2004
+            raise LadderFileError(f"{where}.{game_type}: expected a whole number from 2 on, not {players!r}")
+    return dict(table)

@@ -1,0 +1,1 @@
+"""Games and ratings in files: JSON lines, tables, and the fold over a file."""

@@ -1,0 +1,95 @@
+"""What a file's conversion read, wrote and left out, and what it took for granted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class LineError(Exception):
+    """Something that cannot be made into an event; `line` only when it is not where the record begins."""
+
+    def __init__(self, reason: str, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.line = line
+
+
+REASONS = {
+    "csv": "the line is not CSV as the header promises",
+    "pgn": "a tag is not PGN",
+    "encoding": "the bytes are not text in the given encoding",
+    "missing": "a cell or tag that every event needs is empty",
+    "time": "not a time, or not in the given format",
+    "number": "not a number",
+    "value": "a word that is none of those known",
+    "id": "an id is over 128 characters or has unprintable ones",
+    "players": "the game's players cannot be told",
+    "result": "the result is none this program knows",
+    "unfinished": "the game has no result yet",
+    "mixed": "rows of one game contradict each other, or stand beside a line that cannot be read",
+    "twice": "the same game or player was on an earlier line",
+}
+
+
+class LeftOut(NamedTuple):
+    """A record that was not written, and why; `line` counts from 1."""
+
+    line: int
+    reason: str
+    message: str
+
+
+@dataclass
+class Note:
+    """How often something was taken for granted, and on which line first (None: it is about the file)."""
+
+    count: int
+    line: int | None
+
+
+def _tell_nobody(_: LeftOut) -> None:
+    pass
+
+
+@dataclass
+class FileReport:
+    """What became of the records read: `read` is `written` and all of `left_out` together.
+
+    Every record left out goes to `tell` as it is found; only counts are kept. `left_out` counts by reason
+    (those of `REASONS`, or of `streams.core.events.REJECTIONS`), `notes` by text.
+    """
+
+    tell: Callable[[LeftOut], None] = _tell_nobody
+    read: int = 0
+    written: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, Note] = field(default_factory=dict)
+
+    @property
+    def left_out_total(self) -> int:
+        """Give how many records were left out."""
+        return sum(self.left_out.values())
+
+    def leave_out(self, line: int, reason: str, message: str) -> None:
+        """Count a record that is not written, and tell why."""
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+        self.tell(LeftOut(line, reason, message))
+
+    def note(self, text: str, line: int | None = None) -> None:
+        """Count something that was taken for granted."""
+        known = self.notes.get(text)
+        if known is None:
+            self.notes[text] = Note(1, line)
+        else:
+            known.count += 1
+
+    def summary(self) -> str:
+        """Give the counts and notes in lines for people."""
+        lines = [f"{self.read} read: {self.written} written, {self.left_out_total} left out"]
+        lines += [f"  left out, {reason}: {count}" for reason, count in sorted(self.left_out.items())]
+        for text, note in self.notes.items():
+            lines.append(
+                f"  {text}" if note.line is None else f"  {text}: {note.count}, first on line {note.line}"
+            )
+        return "\n".join(lines)

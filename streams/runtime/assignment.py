@@ -1,0 +1,178 @@
+"""Runs the partitions a worker owns: a task each, fed by the agent, stopped by revocation.
+
+Nothing may be lost in silence here. A batch ends in a committed transaction, or the process ends: whatever
+supervises it starts it again, and the next owner goes on from the last committed transaction.
+"""
+
+import asyncio
+import logging
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from os import _exit
+
+from aiokafka.structs import ConsumerRecord
+
+from streams.runtime.clock import Clock
+from streams.runtime.partition import Partition, RefusedError
+from streams.runtime.transport import Records
+
+log = logging.getLogger(__name__)
+
+# Large transactions when behind, small ones when live: what has been fetched goes into one, up to this.
+MAX_GAMES_PER_TRANSACTION = 30_000
+
+EXIT_FAILED = 70
+EXIT_REFUSED = 78
+
+Seek = Callable[[Partition, int], Awaitable[None]]
+
+
+def leave_at_once(status: int, message: str) -> None:
+    """End the process without any clean-up: a fenced or failed writer must not do one thing more."""
+    log.critical("%s", message)
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _exit(status)
+
+
+class PartitionTask:
+    """A partition while this worker owns it: opened at once, then one transaction after the other."""
+
+    def __init__(self, partition: Partition, seek: Seek, clock: Clock) -> None:
+        self.partition = partition
+        self._seek = seek
+        self._clock = clock
+        self._ticked = False
+        self._pending: deque[Records] = deque()
+        self._arrived = asyncio.Event()
+        self._closing = False
+        self._task = asyncio.create_task(self._run(), name=f"partition-{partition.tp.partition}")
+
+    def deliver(self, records: Records) -> None:
+        """Take over one fetch; it is applied with whatever else is there by then."""
+        self._pending.append(records)
+        self._arrived.set()
+
+    def tick(self) -> None:
+        """Look whether weeks are over, between two transactions."""
+        self._ticked = True
+        self._arrived.set()
+
+    async def close(self) -> None:
+        """Finish the transaction that is under way, drop what was not begun, and stop the producer."""
+        self._closing = True
+        self._arrived.set()
+        await self._task
+        await self.partition.close()
+
+    async def _run(self) -> None:
+        try:
+            await self.partition.open()
+            while not self._closing:
+                await self._arrived.wait()
+                self._arrived.clear()
+                while (self._pending or self._ticked) and not self._closing:
+                    if self._ticked:
+                        self._ticked = False
+                        await self.partition.end_weeks(self._clock.now())
+                    await self._apply(self._take())
+        except RefusedError as error:
+            leave_at_once(EXIT_REFUSED, f"refused to run: {error}")
+        except BaseException as error:  # whatever it is, the process must not go on
+            log.exception("partition %d", self.partition.tp.partition)
+            leave_at_once(EXIT_FAILED, f"partition {self.partition.tp.partition} failed: {error!r}; leaving")
+
+    def _take(self) -> list[Records]:
+        taken: list[Records] = []
+        games = 0
+        while self._pending and games < MAX_GAMES_PER_TRANSACTION:
+            taken.append(self._pending.popleft())
+            games += len(taken[-1])
+        return taken
+
+    async def _apply(self, fetches: list[Records]) -> None:
+        partition = self.partition
+        expected = partition.next_offset
+        wanted: list[ConsumerRecord] = []
+        for fetch in fetches:
+            records = fetch.records
+            if records[0].offset < expected:
+                records = [record for record in records if record.offset >= expected]
+            if not records:
+                continue
+            if records[0].offset > expected and await self._skipped(expected, records[0].offset):
+                self._pending.clear()
+                await self._seek(partition, expected)
+                break
+            wanted += records
+            expected = records[-1].offset + 1
+        if wanted:
+            await partition.apply(wanted)
+
+    async def _skipped(self, expected: int, found: int) -> bool:
+        """Say whether Faust left out records between two fetches (docs/decisions.md).
+
+        Offsets also jump over transaction markers and compacted records; only the broker knows. Within one
+        fetch the records are as the broker gave them.
+        """
+        first = await self.partition.first_offset_from(expected)
+        if first is None or first >= found:
+            return False
+        log.warning(
+            "partition %d: the consumer skipped offset %d; going back", self.partition.tp.partition, first
+        )
+        return True
+
+
+class Assignment:
+    """All partitions this worker owns."""
+
+    def __init__(self, new_partition: Callable[[int], Partition], seek: Seek, clock: Clock) -> None:
+        self._new_partition = new_partition
+        self._seek = seek
+        self._clock = clock
+        self._owned: dict[int, PartitionTask] = {}
+        self._known: dict[int, Partition] = {}
+        self._stopped = False
+
+    @property
+    def partitions(self) -> list[Partition]:
+        """Give the partitions that are owned now."""
+        return [owned.partition for owned in self._owned.values()]
+
+    def assign(self, numbers: Iterable[int]) -> None:
+        """Begin to own partitions; those owned already go on."""
+        for number in numbers:
+            if number not in self._owned and not self._stopped:
+                partition = self._known.get(number)
+                if partition is None:
+                    partition = self._known[number] = self._new_partition(number)
+                self._owned[number] = PartitionTask(partition, self._seek, self._clock)
+
+    def deliver(self, number: int, records: Records) -> None:
+        """Hand a fetch to its partition; one of a partition no longer owned is left to its next owner."""
+        owned = self._owned.get(number)
+        if owned is not None:
+            owned.deliver(records)
+
+    def tick(self) -> None:
+        """Let every partition look whether weeks are over."""
+        for owned in self._owned.values():
+            owned.tick()
+
+    async def revoke(self, numbers: Iterable[int]) -> None:
+        """Stop owning partitions, their transactions finished. Their rows are kept for a return."""
+        owned = [self._owned.pop(number) for number in list(numbers) if number in self._owned]
+        await asyncio.gather(*(partition.close() for partition in owned))
+
+    def forget_others(self) -> None:
+        """Drop the rows of partitions that went to another worker."""
+        for number in [number for number in self._known if number not in self._owned]:
+            del self._known[number]
+
+    async def stop(self) -> None:
+        """Finish what is under way and own nothing any more."""
+        self._stopped = True
+        await self.revoke(list(self._owned))

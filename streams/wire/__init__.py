@@ -1,0 +1,1 @@
+"""Bytes to events and back: schemas, decoders, encoders. No I/O."""

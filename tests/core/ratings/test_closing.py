@@ -1,0 +1,601 @@
+"""Closing a week: standings, revisions, late and early games, what is due, and what remains in the rows."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+from helpers import LADDER, game, imported, ladder, outputs, played, ranked, reasons, written
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.core.events import Event, Game, Rejected, WeekEnded
+from streams.core.ladders import (
+    COMPETITION_CLOSED,
+    GAME_IGNORED,
+    IGNORED,
+    NOTED,
+    RATED,
+    RATING_CHANGED,
+    Ladders,
+    Output,
+)
+from streams.core.rules import parse_ladders
+from streams.wire.schemas import validator
+
+PARIS = "Europe/Paris"
+W47, W48, W49, W50 = "2026-W47", "2026-W48", "2026-W49", "2026-W50"
+# A moment in the middle of each week.
+DURING = {
+    W47: "2026-11-18T20:00:00Z",
+    W48: "2026-11-25T20:00:00Z",
+    W49: "2026-12-02T20:00:00Z",
+    W50: "2026-12-09T20:00:00Z",
+}
+END_OF_W48 = datetime(2026, 11, 29, 23, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+GRACE = timedelta(hours=24)
+
+
+def won(game_id: str, week: str, winner: str = "a", loser: str = "b", **fields: Any) -> Game:
+    return played(game_id, ranked(winner, 1), ranked(loser, 2), ended_at=DURING[week], **fields)
+
+
+def midnight(week: str, of: str = LADDER) -> WeekEnded:
+    return WeekEnded(of, week, final=False)
+
+
+def final(week: str, of: str = LADDER) -> WeekEnded:
+    return WeekEnded(of, week, final=True)
+
+
+def competition() -> Ladders:
+    return ladder("weekly", timezone=PARIS)
+
+
+def closed(fold: Ladders, *events: Event) -> list[tuple[str, int, bool]]:
+    """Apply events, and give week, revision and finality of every closing."""
+    bodies = [output.body for output in outputs(fold, events) if output.topic == COMPETITION_CLOSED]
+    return [(body["week"], body["revision"], body["final"]) for body in bodies]
+
+
+def own_rows(fold: Ladders, *events: Event) -> dict[str, Any]:
+    """Apply events, and give the competition's rows that are left."""
+    outputs(fold, events)
+    return {key: row for key, row in fold.changed_rows() if key.startswith("weekly") and row is not None}
+
+
+def outcomes(fold: Ladders, *events: Event) -> list[str]:
+    return [fold.apply(event, []) for event in events]
+
+
+# Standings
+
+
+def test_a_closing_gives_the_standings_of_the_week() -> None:
+    drawn = played("2", ranked("a", 1), ranked("b", 1), ended_at=DURING[W48])
+    left = played("3", ranked("a", 1), ranked("b", 2, left="abandoned"), ended_at=DURING[W48])
+    out = outputs(competition(), [won("1", W48), drawn, left, midnight(W48)])
+
+    assert out[-1].key == LADDER
+    assert out[-1].body == {
+        "ladder": LADDER,
+        "week": W48,
+        "revision": 1,
+        "final": False,
+        "ended_at": "2026-11-29T23:00:00Z",
+        "standings": [
+            {
+                "player_id": "a",
+                "rank": 1,
+                "points": 21,
+                "level": 1,
+                "games": 3,
+                "wins": 2,
+                "losses": 0,
+                "draws": 1,
+                "abandons": 0,
+            },
+            {
+                "player_id": "b",
+                "rank": 2,
+                "points": 0,
+                "level": 1,
+                "games": 3,
+                "wins": 0,
+                "losses": 2,
+                "draws": 1,
+                "abandons": 1,
+            },
+        ],
+    }
+
+
+def test_equal_points_share_a_rank_and_stand_by_id() -> None:
+    points = {"d": 10, "c": 20, "b": 20, "a": 30, "e": 10}
+    imports = [imported("weekly", player_id, own, week=W48) for player_id, own in points.items()]
+    out = outputs(competition(), [*imports, midnight(W48)])
+
+    assert [(place["player_id"], place["rank"]) for place in out[-1].body["standings"]] == [
+        ("a", 1),
+        ("b", 2),
+        ("c", 2),
+        ("d", 4),
+        ("e", 4),
+    ]
+
+
+def test_the_members_of_a_team_stand_as_players() -> None:
+    players = [ranked("a", 1, team="n"), ranked("b", 2, team="s"), ranked("c", 1, team="n")]
+    out = outputs(competition(), [played("1", *players, ended_at=DURING[W48]), midnight(W48)])
+
+    assert [(place["player_id"], place["rank"]) for place in out[-1].body["standings"]] == [
+        ("a", 1),
+        ("c", 1),
+        ("b", 3),
+    ]
+
+
+def test_who_lost_every_game_stands_too() -> None:
+    out = outputs(competition(), [won("1", W48), midnight(W48)])
+
+    assert [place["points"] for place in out[-1].body["standings"]] == [10, 0]
+
+
+def test_only_the_players_of_the_week_stand() -> None:
+    events: list[Event] = [
+        won("1", W47, "c", "d"),
+        won("2", W48),
+        won("3", W49, "e", "f"),
+        midnight(W47),
+        midnight(W48),
+    ]
+    out = outputs(competition(), events)
+
+    assert [place["player_id"] for place in out[-1].body["standings"]] == ["a", "b"]
+
+
+def test_what_a_closing_publishes_fits_its_schema() -> None:
+    out = outputs(competition(), [won("1", W48), midnight(W48), midnight(W48), final(W48), won("2", W48)])
+
+    assert [(output.topic, validator(output.topic).is_valid(output.body)) for output in out] == [
+        (RATING_CHANGED, True),
+        (RATING_CHANGED, True),
+        (COMPETITION_CLOSED, True),
+        (GAME_IGNORED, True),
+        (COMPETITION_CLOSED, True),
+        (GAME_IGNORED, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        ("UTC", "2026-11-30T00:00:00Z"),
+        ("Europe/Paris", "2026-11-29T23:00:00Z"),
+        ("America/Los_Angeles", "2026-11-30T08:00:00Z"),
+        ("Asia/Kolkata", "2026-11-29T18:30:00Z"),
+    ],
+)
+def test_a_week_ended_at_the_ladders_own_midnight(zone: str, expected: str) -> None:
+    out = outputs(ladder("weekly", timezone=zone), [won("1", W48), midnight(W48)])
+
+    assert expected == out[-1].body["ended_at"]
+
+
+# Revisions
+
+
+def test_the_first_closing_is_revision_one() -> None:
+    assert closed(competition(), won("1", W48), midnight(W48)) == [(W48, 1, False)]
+
+
+def test_a_week_is_closed_once() -> None:
+    events = won("1", W48), midnight(W48), midnight(W48)
+
+    assert closed(competition(), *events) == [(W48, 1, False)]
+
+
+def test_a_second_closing_is_ignored_with_the_reason() -> None:
+    out = outputs(competition(), [won("1", W48), midnight(W48), midnight(W48)])
+
+    assert out[-1].topic == GAME_IGNORED
+    assert out[-1].body == {
+        "week": W48,
+        "ladder": LADDER,
+        "reasons": [{"system": "weekly", "reason": "already-closed"}],
+    }
+
+
+def test_the_final_closing_is_the_next_revision() -> None:
+    events = won("1", W48), midnight(W48), final(W48)
+
+    assert closed(competition(), *events) == [(W48, 1, False), (W48, 2, True)]
+
+
+def test_a_final_closing_without_an_earlier_one_closes_at_once() -> None:
+    assert closed(competition(), won("1", W48), final(W48)) == [(W48, 1, True)]
+
+
+@pytest.mark.parametrize("again", [midnight(W48), final(W48), midnight(W47), final(W47)], ids=str)
+def test_nothing_closes_a_final_week_or_one_before_it(again: WeekEnded) -> None:
+    assert reasons(competition(), won("1", W48), final(W48), again) == ["already-closed"]
+
+
+def test_a_closing_closes_the_open_weeks_before_it_in_order() -> None:
+    events = won("1", W49), won("2", W47), won("3", W48), won("4", W50), midnight(W49)
+
+    assert closed(competition(), *events) == [(W47, 1, False), (W48, 1, False), (W49, 1, False)]
+
+
+def test_a_final_closing_makes_the_weeks_before_it_final_in_order() -> None:
+    events = won("1", W49), won("2", W47), won("3", W48), midnight(W47), final(W49)
+
+    assert closed(competition(), *events) == [
+        (W47, 1, False),
+        (W47, 2, True),
+        (W48, 1, True),
+        (W49, 1, True),
+    ]
+
+
+# Late and early games
+
+
+def test_a_game_within_the_grace_time_amends_the_week() -> None:
+    events = won("1", W48), midnight(W48), won("2", W48), won("3", W48)
+
+    assert closed(competition(), *events) == [(W48, 1, False), (W48, 2, False), (W48, 3, False)]
+
+
+def test_the_amended_standings_follow_the_changes_of_the_game() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48), midnight(W48)])
+    out = outputs(fold, [won("2", W48)])
+
+    assert [output.topic for output in out] == [RATING_CHANGED, RATING_CHANGED, COMPETITION_CLOSED]
+    assert [place["points"] for place in out[-1].body["standings"]] == [20, 0]
+
+
+def test_the_amended_standings_follow_the_changes_of_every_system() -> None:
+    table = {"systems": ["weekly", "fundox"], "timezone": PARIS}
+    fold = Ladders(parse_ladders({"ladders": {LADDER: table}}))
+    outputs(fold, [won("1", W48), midnight(W48)])
+    out = outputs(fold, [won("2", W48)])
+
+    assert [output.topic for output in out] == [RATING_CHANGED] * 4 + [COMPETITION_CLOSED]
+
+
+def test_a_late_game_counts_for_its_own_week() -> None:
+    out = outputs(competition(), [won("1", W48), midnight(W48), won("2", W49), won("3", W48)])
+
+    assert [
+        (output.body["week"], output.body["after"])
+        for output in out
+        if output.topic == RATING_CHANGED and output.body["player_id"] == "a"
+    ] == [(W48, 10), (W49, 10), (W48, 20)]
+
+
+def test_a_game_of_a_closed_week_that_does_not_count_does_not_amend_it() -> None:
+    three = played("2", ranked("a", 1), ranked("b", 2), ranked("c", 3), ended_at=DURING[W48])
+    unrated = won("3", W48, rated=False)
+
+    assert closed(competition(), won("1", W48), midnight(W48), three, unrated) == [(W48, 1, False)]
+
+
+def test_a_game_of_a_final_week_is_late() -> None:
+    assert reasons(competition(), won("1", W48), final(W48), won("2", W48)) == ["late"]
+
+
+def test_a_game_of_a_week_before_a_final_one_is_late() -> None:
+    assert reasons(competition(), final(W48), won("1", W47)) == ["late"]
+
+
+def test_a_game_right_after_its_week_was_played_and_made_final_is_late() -> None:
+    # The week of the game before is remembered; that it became final must not be overlooked.
+    fold = competition()
+    found = outcomes(fold, won("1", W48), final(W48), won("2", W48), won("3", W49), won("4", W48))
+
+    assert found == [RATED, NOTED, IGNORED, RATED, IGNORED]
+
+
+def test_a_late_game_still_counts_for_the_other_systems() -> None:
+    table = {"systems": ["weekly", "fundox"], "timezone": PARIS}
+    fold = Ladders(parse_ladders({"ladders": {LADDER: table}}))
+    outputs(fold, [final(W48)])
+    out = outputs(fold, [won("1", W48)])
+
+    assert [output.body.get("system") for output in out] == ["fundox", "fundox", None]
+    assert out[-1].body["reasons"] == [{"system": "weekly", "reason": "late"}]
+
+
+def test_a_game_of_a_week_to_come_counts_for_that_week() -> None:
+    events = won("1", W49), won("2", W48), midnight(W48), final(W48), midnight(W49)
+    out = [output for output in outputs(competition(), events) if output.topic == COMPETITION_CLOSED]
+
+    assert [(output.body["week"], output.body["standings"][0]["points"]) for output in out] == [
+        (W48, 10),
+        (W48, 10),
+        (W49, 10),
+    ]
+
+
+# Weeks without games, ladders without competition, weeks that do not exist
+
+
+@pytest.mark.parametrize("ended", [midnight(W48), final(W48)], ids=str)
+def test_a_week_without_games_publishes_nothing_but_is_noted(ended: WeekEnded) -> None:
+    out: list[Output] = []
+    outcome = competition().apply(ended, out)
+
+    assert (outcome, out) == (NOTED, [])
+
+
+def test_a_late_game_of_a_closed_week_without_games_gives_its_first_standings() -> None:
+    assert closed(competition(), midnight(W48), won("1", W48)) == [(W48, 1, False)]
+
+
+def test_a_closed_week_without_games_is_closed() -> None:
+    assert reasons(competition(), midnight(W48), midnight(W48)) == ["already-closed"]
+
+
+def test_a_closing_on_a_ladder_without_competition_is_ignored() -> None:
+    out = outputs(ladder("fundox"), [midnight(W48)])
+
+    assert [output.body for output in out] == [
+        {"week": W48, "ladder": LADDER, "reasons": [{"system": "weekly", "reason": "no-competition"}]}
+    ]
+
+
+@pytest.mark.parametrize("week", ["2026-W54", "2025-W53", "0000-W01"])
+def test_a_week_that_does_not_exist_is_rejected_and_changes_nothing(week: str) -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48)])
+    list(fold.changed_rows())
+
+    with pytest.raises(Rejected, match=week) as caught:
+        fold.apply(midnight(week), [])
+
+    assert caught.value.reason == "schema"
+    assert list(fold.changed_rows()) == []
+
+
+def test_week_53_of_a_year_that_has_one_closes() -> None:
+    sylvester = game(
+        {"game_id": "1", "ended_at": "2027-01-03T22:59:59Z", "players": [ranked("a", 1), ranked("b", 2)]}
+    )
+
+    assert closed(competition(), sylvester, midnight("2026-W53")) == [("2026-W53", 1, False)]
+
+
+# Rows
+
+
+def test_a_closed_week_keeps_its_revision_beside_its_players() -> None:
+    rows = own_rows(competition(), won("1", W48), midnight(W48), won("2", W48))
+
+    assert rows == {
+        "weekly-player/l/2026-W48/a": [20, 2, 2, 0, 0, 0, 2],
+        "weekly-player/l/2026-W48/b": [0, 2, 0, 2, 0, 0, 2],
+        "weekly-week/l/2026-W48": [2],
+    }
+
+
+def test_the_rows_of_a_final_week_are_gone_but_for_one_mark() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48), midnight(W48)])
+    list(fold.changed_rows())
+    outputs(fold, [final(W48)])
+
+    assert dict(fold.changed_rows()) == {
+        "weekly-player/l/2026-W48/a": None,
+        "weekly-player/l/2026-W48/b": None,
+        "weekly-week/l/2026-W48": None,
+        "weekly-final/l/last": [W48],
+    }
+
+
+def test_the_mark_is_one_row_however_many_weeks_are_final() -> None:
+    fold = competition()
+    events: list[Event] = [won("1", W47), final(W47), won("2", W48), final(W48), final(W49)]
+
+    assert own_rows(fold, *events) == {"weekly-final/l/last": [W49]}
+
+
+def test_a_player_whose_id_has_slashes_keeps_its_row() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48, "a/b%2F", "b")])
+    again = reloaded(table_of(fold, {}))
+    out = outputs(again, [midnight(W48)])
+
+    assert [place["player_id"] for place in out[0].body["standings"]] == ["a/b%2F", "b"]
+
+
+# What is due
+
+
+def due(fold: Ladders, now: datetime) -> list[tuple[str, bool]]:
+    return [(ended.week, ended.final) for ended in fold.weeks_due(now)]
+
+
+def test_nothing_is_due_before_midnight() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48)])
+
+    assert due(fold, END_OF_W48 - SECOND) == []
+
+
+def test_a_week_with_games_is_due_at_midnight() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48)])
+
+    assert fold.weeks_due(END_OF_W48) == [midnight(W48)]
+
+
+def test_a_closed_week_is_due_when_its_grace_time_is_over() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48), midnight(W48)])
+
+    assert due(fold, END_OF_W48 + GRACE - SECOND) == []
+    assert due(fold, END_OF_W48 + GRACE) == [(W48, True)]
+
+
+def test_the_grace_time_is_a_parameter() -> None:
+    fold = ladder("weekly", {"grace": "2h"}, timezone=PARIS)
+    outputs(fold, [won("1", W48), midnight(W48)])
+
+    assert due(fold, END_OF_W48 + timedelta(hours=2)) == [(W48, True)]
+
+
+def test_a_final_week_is_never_due_again() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48), final(W48)])
+
+    assert due(fold, END_OF_W48 + 10 * GRACE) == []
+
+
+def test_missed_midnights_are_due_in_order_whatever_the_order_of_the_games() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W50), won("2", W48), won("3", W47), won("4", W49), midnight(W47)])
+
+    assert due(fold, END_OF_W48 + timedelta(days=7)) == [(W47, True), (W48, False), (W49, False)]
+
+
+def test_a_closed_week_without_games_becomes_final_too() -> None:
+    fold = competition()
+    outputs(fold, [midnight(W48)])
+
+    assert due(fold, END_OF_W48 + GRACE) == [(W48, True)]
+
+
+def test_a_week_without_games_is_not_due() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W48), final(W48)])
+
+    assert due(fold, END_OF_W48 + timedelta(days=30)) == []
+
+
+def test_what_is_due_is_of_ladders_with_a_competition() -> None:
+    tables = {
+        "one": {"systems": ["weekly"], "timezone": "Asia/Kolkata"},
+        "two": {"systems": ["fundox"]},
+        "three": {"systems": ["fundox", "weekly"], "timezone": "America/Los_Angeles"},
+    }
+    fold = Ladders(parse_ladders({"ladders": tables}))
+    outputs(fold, [won("1", W48, ladder=name) for name in tables])
+
+    assert fold.weeks_due(END_OF_W48) == [midnight(W48, "one")]
+    assert fold.weeks_due(END_OF_W48 + timedelta(hours=9)) == [midnight(W48, "one"), midnight(W48, "three")]
+
+
+def test_nothing_is_due_when_what_was_due_is_applied() -> None:
+    fold = competition()
+    outputs(fold, [won("1", W47), won("2", W48)])
+    now = END_OF_W48 + GRACE
+    for _ in range(2):
+        outputs(fold, fold.weeks_due(now))
+
+    assert fold.weeks_due(now) == []
+
+
+# Of any stream
+
+PLAYERS = st.permutations("abcd")
+EVENTS = st.one_of(
+    st.tuples(
+        st.just("game"),
+        st.sampled_from(list(DURING)),
+        PLAYERS,
+        st.sampled_from([2, 2, 2, 3, 4]),
+        st.sampled_from([None, None, "abandoned", "disconnected"]),
+        st.sampled_from([1, 2]),
+    ),
+    st.tuples(st.just("import"), st.sampled_from(list(DURING)), PLAYERS, st.floats(0, 500)),
+    st.tuples(st.just("end"), st.sampled_from(list(DURING)), st.booleans()),
+)
+
+
+def event(number: int, drawn: Sequence[Any]) -> Event:
+    """Make an event of what was drawn; games of four are of two teams."""
+    kind, week, *rest = drawn
+    if kind == "end":
+        return WeekEnded(LADDER, week, *rest)
+    if kind == "import":
+        return imported("weekly", rest[0][0], rest[1], week=week)
+    ids, count, left, second = rest
+    players = [
+        ranked(player_id, second if index % 2 else 1, **({"team": "ns"[index % 2]} if count == 4 else {}))
+        for index, player_id in enumerate(ids[:count])
+    ]
+    if left is not None:
+        players[0]["left"] = left
+    return played(str(number), *players, ended_at=DURING[week])
+
+
+def table_of(fold: Ladders, table: dict[str, bytes]) -> dict[str, bytes]:
+    """Bring a table of rows up to date, as a changelog does."""
+    for key, row in written(fold):
+        if row is None:
+            table.pop(key, None)
+        else:
+            table[key] = row
+    return table
+
+
+def reloaded(table: dict[str, bytes]) -> Ladders:
+    fold = competition()
+    for key, row in table.items():
+        fold.load(key, orjson.loads(row))
+    return fold
+
+
+@given(st.lists(st.tuples(EVENTS, st.booleans()), max_size=30))
+def test_a_fold_that_is_reloaded_at_any_point_goes_on_as_if_it_were_not(
+    drawn: list[tuple[tuple[Any, ...], bool]],
+) -> None:
+    events = [event(number, what) for number, (what, _) in enumerate(drawn)]
+    whole = competition()
+    expected = outputs(whole, events)
+
+    fold, table, found = competition(), dict[str, bytes](), []
+    for each, (_, reload) in zip(events, drawn, strict=True):
+        found += outputs(fold, [each])
+        if reload:
+            fold = reloaded(table_of(fold, table))
+
+    assert orjson.dumps([output.body for output in expected]) == orjson.dumps(
+        [output.body for output in found]
+    )
+    assert table_of(whole, {}) == table_of(fold, table)
+
+
+@given(st.lists(EVENTS, max_size=30))
+def test_the_revisions_of_every_week_count_from_one_and_end_with_the_final_one(
+    drawn: list[tuple[Any, ...]],
+) -> None:
+    events = [event(number, what) for number, what in enumerate(drawn)]
+    found = closed(competition(), *events)
+
+    for week in DURING:
+        revisions = [(revision, last) for label, revision, last in found if label == week]
+
+        assert [revision for revision, _ in revisions] == list(range(1, len(revisions) + 1))
+        assert not any(last for _, last in revisions[:-1])
+
+
+@given(st.lists(EVENTS, max_size=30))
+def test_the_last_standings_are_the_last_points_of_every_player(drawn: list[tuple[Any, ...]]) -> None:
+    events = [event(number, what) for number, what in enumerate(drawn)]
+    out = outputs(competition(), [*events, final(W50)])
+    points: dict[tuple[str, str], float] = {}
+    standing: dict[tuple[str, str], float] = {}
+    for output in out:
+        body = output.body
+        if output.topic == RATING_CHANGED:
+            assert points.get((body["week"], body["player_id"]), 0) == body["before"]
+            points[body["week"], body["player_id"]] = body["after"]
+        elif output.topic == COMPETITION_CLOSED and body["final"]:
+            standing |= {(body["week"], place["player_id"]): place["points"] for place in body["standings"]}
+
+    assert points == standing

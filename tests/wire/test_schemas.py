@@ -1,0 +1,87 @@
+"""The schemas are valid, their examples fit, and they keep to what registries understand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from streams.core.events import Game, GameVoided, RatingImported, WeekEnded
+from streams.core.ladders import Output
+from streams.wire.events import decode, encode_output
+from streams.wire.schemas import EVENTS, VERSION, schema, schema_directory, validator
+
+EXAMPLES = sorted(schema_directory().glob("examples/*/*.json"))
+INPUTS = {
+    "game-finished": Game,
+    "rating-imported": RatingImported,
+    "week-ended": WeekEnded,
+    "game-voided": GameVoided,
+}
+
+
+def event_of(example: Path) -> str:
+    return example.parent.name.removesuffix(f".{VERSION}")
+
+
+def keywords(node: Any) -> set[str]:
+    if isinstance(node, dict):
+        return set(node).union(*(keywords(value) for value in node.values()))
+    if isinstance(node, list):
+        return set().union(*(keywords(value) for value in node))
+    return set()
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_schema_is_valid_json_schema_2020_12(event: str) -> None:
+    document = schema(event)
+
+    assert document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert jsonschema_rs.meta.is_valid(document)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_schema_uses_no_keyword_on_which_registries_differ(event: str) -> None:
+    found = keywords(schema(event))
+
+    assert found & {"unevaluatedProperties", "unevaluatedItems", "prefixItems", "$dynamicRef"} == set()
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_every_event_has_an_example(event: str) -> None:
+    assert event in {event_of(example) for example in EXAMPLES}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_an_example_fits_its_schema(example: Path) -> None:
+    body = json.loads(example.read_bytes())
+
+    assert validator(event_of(example)).is_valid(body)
+
+
+@pytest.mark.parametrize(
+    "example",
+    [example for example in EXAMPLES if event_of(example) in INPUTS],
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_every_input_example_ever_published_still_decodes(example: Path) -> None:
+    event = event_of(example)
+
+    decoded = decode(json.loads(example.read_bytes()), event)
+
+    assert type(decoded) is INPUTS[event]
+
+
+@pytest.mark.parametrize(
+    "example",
+    [example for example in EXAMPLES if event_of(example) not in INPUTS],
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_an_output_example_is_encoded_as_it_is(example: Path) -> None:
+    event = event_of(example)
+    body = json.loads(example.read_bytes())
+
+    encoded = encode_output(Output(event, body["ladder"], body), b"test", "t/0/1")
+
+    assert json.loads(encoded.value) == body
