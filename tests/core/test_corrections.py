@@ -356,6 +356,35 @@ def _without_second_thoughts(log: list[Event]) -> list[Event]:
 @given(logs())
 def test_before_is_the_previous_after_across_corrections(log: list[Event]) -> None:
     _, out = corrected(log)
+
+    assert_chains_hold(out)
+
+
+def test_a_week_whose_only_game_was_voided_goes_on_with_its_sequence() -> None:
+    log: list[Event] = [won("1", "a", "b"), GameVoided(LADDER, "1", "x"), marker(2), won("2", "a", "b")]
+
+    _, out = corrected(log)
+
+    assert_chains_hold(out)
+
+
+def test_a_closed_week_whose_only_game_was_voided_goes_on_with_its_revisions() -> None:
+    ended = WeekEnded(LADDER, "2026-W49", final=False)
+    log: list[Event] = [
+        won("1", "a", "b"),
+        ended,
+        GameVoided(LADDER, "1", "x"),
+        marker(3),
+        won("2", "b", "a"),
+    ]
+
+    _, out = corrected(log)
+
+    revisions = [body["revision"] for topic, _, body in out if topic == COMPETITION_CLOSED]
+    assert revisions == [1, 2, 3]
+
+
+def assert_chains_hold(out: list[Output]) -> None:
     last: dict[Any, Any] = {}
     for topic, _, body in out:
         if topic != RATING_CHANGED:

@@ -352,18 +352,19 @@ class Weekly(System):
 
     def renumber(self, player_id: str, week: str | None, sequence: int, rating: float) -> None:
         """Let a player's changes in a week go on from a sequence number, unless the week is final."""
-        found = self._weeks.get(week or "")
-        if found is not None:
-            own = found.players.setdefault(player_id, WeekRecord(points=rating))
-            own.sequence = sequence
-            found.changed.append(player_id)
+        if week is None or week <= self._last_final:
+            return
+        # It may be a week in which, as it now is, nobody has played.
+        renumbered = self._week(week)
+        renumbered.players.setdefault(player_id, WeekRecord(points=rating)).sequence = sequence
+        renumbered.changed.append(player_id)
 
     def revise(self, label: str, revision: int) -> None:
         """Let a closed week's revisions go on from a number, unless the week is final."""
-        week = self._weeks.get(label)
-        if week is not None:
+        if label > self._last_final:
+            week = self._week(label)
+            week.closed = week.state_changed = True
             week.revision = revision
-            week.state_changed = True
 
     def load_row(self, kind: str, key: str, row: Any) -> None:
         """Take back a row of one of `row_kinds`, as `changed_rows` gave it out."""
