@@ -20,12 +20,13 @@ from table import Table
 from streams.core.ladders import Ladders
 from streams.core.rules import LadderRules
 from streams.files.jsonl import read_ladders
+from streams.processor import EVENTS_TOGETHER, decode_all
 from streams.runtime.batches import Batches, partition_of
-from streams.wire.events import AT_ONCE, GAME_FINISHED, Encoded, decode_all, decode_record, encode_published
+from streams.wire.events import GAME_FINISHED, Encoded, decode_record, encode_published
 from streams.wire.schemas import validator
 
 _ROUNDS = 3
-_GROUP = AT_ONCE
+_GROUP = EVENTS_TOGETHER
 _GAMES_A_TRANSACTION = 20_000
 _SOURCE = b"ladderlog/bench"
 _PARTITIONS = 4

@@ -27,8 +27,9 @@ import msgspec.msgpack
 from streams.core.events import Game, Rejected
 from streams.core.ladders import GameRated
 from streams.files.jsonl import batched
+from streams.processor import EVENTS_TOGETHER
 from streams.wire.decode_fast import plain_values
-from streams.wire.events import AT_ONCE, decode_unusual_line
+from streams.wire.events import decode_unusual_line
 from streams.wire.rating_changed import changed_events, encode_lines
 
 # Batches on their way through the decoding process: enough for it never to wait.
@@ -89,7 +90,7 @@ class Decoder:
         results.close()
         self._feeder: Thread | None = None
         if file is None:
-            self._feeder = Thread(target=self._feed, args=(batched(lines, AT_ONCE),), daemon=True)
+            self._feeder = Thread(target=self._feed, args=(batched(lines, EVENTS_TOGETHER),), daemon=True)
 
     def __enter__(self) -> Self:
         if self._feeder is not None:
@@ -291,7 +292,7 @@ def _decode(work: Connection, results: Connection, file: tuple[str, int] | None)
         path, position = file
         with Path(path).open("rb") as lines:
             lines.seek(position)
-            for read in batched(lines, AT_ONCE):
+            for read in batched(lines, EVENTS_TOGETHER):
                 results.send_bytes(_decoded(read))
     results.send_bytes(_END)
 

@@ -30,8 +30,8 @@ from streams.files.pipeline import (
     several_processors,
     writes_standard_output,
 )
-from streams.processor import no_collection
-from streams.wire.events import AT_ONCE, GAME_REJECTED, decode_all, decode_unusual_line
+from streams.processor import EVENTS_TOGETHER, decode_all, no_collection
+from streams.wire.events import GAME_REJECTED, decode_unusual_line
 
 # With more lines than this, processes of their own for decoding and writing are worth their start.
 _LINES_ALONE = 20_000
@@ -63,7 +63,7 @@ def rate_lines(
     with no_collection(), ExitStack() as stack:
         # The same file again if it is one, which then goes on where the loop left it.
         rest = iter(lines)
-        for batch in batched(rest, AT_ONCE):
+        for batch in batched(rest, EVENTS_TOGETHER):
             rating.take(decoded(batch))
             progress.update(len(batch))
             if rating.lines >= _LINES_ALONE and several_processors():

@@ -12,7 +12,7 @@ from streams.core.corrections import CorrectedLadders, CorrectionPlan
 from streams.core.events import CorrectionsApplied, Event, Rejected
 from streams.core.ladders import NOTED, Publication
 from streams.core.rules import LadderRules
-from streams.wire.events import AT_ONCE, decode_all
+from streams.processor import EVENTS_TOGETHER, decode_all
 
 # Changed rows are taken out of the fold this often, so that those of forgotten games do not pile up.
 _EVENTS_BETWEEN_DRAINS = 100_000
@@ -76,8 +76,8 @@ class PartitionFold:
         emit_from: int = 0,
     ) -> None:
         """Apply items, each with its offset; what those from `emit_from` on put out goes to the sink."""
-        for first in range(0, len(items), AT_ONCE):
-            piece = items[first : first + AT_ONCE]
+        for first in range(0, len(items), EVENTS_TOGETHER):
+            piece = items[first : first + EVENTS_TOGETHER]
             self._apply(piece, decode_all(decode, [item for _, item in piece]), sink, emit_from)
 
     def _apply(

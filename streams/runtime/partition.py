@@ -21,20 +21,12 @@ from aiokafka.structs import ConsumerRecord
 from streams.core.events import Game, Rejected, WeekEnded
 from streams.core.ladders import RATING_CHANGED, Ladders, Publication
 from streams.core.outcomes import OutcomeCounts
-from streams.processor import no_collection
+from streams.processor import EVENTS_TOGETHER, decode_all, no_collection
 from streams.runtime.batches import Batches, partition_of
 from streams.runtime.reader import end_offset, first_offset, high_watermark, new_reader, read_up_to
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
-from streams.wire.events import (
-    AT_ONCE,
-    GAME_REJECTED,
-    WEEK_ENDED,
-    decode_all,
-    decode_consumed,
-    encode_event,
-    encode_published,
-)
+from streams.wire.events import GAME_REJECTED, WEEK_ENDED, decode_consumed, encode_event, encode_published
 
 log = logging.getLogger(__name__)
 
@@ -127,8 +119,8 @@ class Partition:
         """
         producer = self._started_producer()
         batches = Batches(producer)
-        for start in range(0, len(records), AT_ONCE):
-            self._apply_few(records[start : start + AT_ONCE], batches)
+        for start in range(0, len(records), EVENTS_TOGETHER):
+            self._apply_few(records[start : start + EVENTS_TOGETHER], batches)
             # A pause for heartbeats and other partitions, after about 5 ms.
             await asyncio.sleep(0)
         self.next_offset = records[-1].offset + 1
