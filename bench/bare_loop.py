@@ -16,7 +16,7 @@ import orjson
 from aiokafka import TopicPartition
 
 from streams.runtime.reader import end_offset, new_reader
-from streams.wire.events import decode_record
+from streams.wire.decode import decode_record
 
 _MAX_POLL_RECORDS = 10_000
 

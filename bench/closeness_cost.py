@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from streams.core.events import Game
 from streams.core.ratings.closeness import Closeness, Parameters
-from streams.core.ratings.system import Contest, LadderContext
+from streams.core.ratings.system import LadderContext, OpenedGame
 
 PLAYERS = 200
 SHOWN = (1_000, 10_000, 100_000, 1_000_000)
@@ -25,7 +25,7 @@ SLICES = 100
 PLACES = (1, 2)
 
 
-def games(count: int) -> Iterator[Contest]:
+def games(count: int) -> Iterator[OpenedGame]:
     random = Random(1)
     ended = datetime(2026, 11, 25, 20, tzinfo=UTC)
     epoch = ended.timestamp()
@@ -49,7 +49,7 @@ def games(count: int) -> Iterator[Contest]:
             left_epochs=None,
             digest=0,
         )
-        yield *players, *PLACES, points, game.game_type, epoch, game, PLACES
+        yield OpenedGame(*players, *PLACES, points, game.game_type, epoch, game, PLACES)
 
 
 def main(count: int) -> None:
@@ -64,7 +64,7 @@ def main(count: int) -> None:
         if len(waiting) < SLICE:
             continue
         begun = perf_counter()
-        system.rate_all(waiting, {})
+        system.rate_batch(waiting, {})
         rated = perf_counter()
         rows = sum(1 for _ in system.changed_rows())
         slices.append((rated - begun) / SLICE * 1e6)

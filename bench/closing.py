@@ -20,13 +20,13 @@ from deployment import create_topics, reader_of, wait_committed
 from processes import Process, started, worker_command
 from table import Table, verdict
 
-from streams.core.ladders import COMPETITION_CLOSED, RATING_CHANGED
+from streams.core.events import COMPETITION_CLOSED, GAME_FINISHED, RATING_CHANGED
 from streams.embedded.broker import provided
 from streams.runtime.batches import Batches
 from streams.runtime.clock import CLOCK_FILE
 from streams.runtime.reader import end_offset
 from streams.runtime.settings import Settings
-from streams.wire.events import GAME_FINISHED, encode_event
+from streams.wire.encode import encode_event
 
 TARGET_MS = 1_000.0
 RATE = 100

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import orjson
 from aiokafka import AIOKafkaProducer
 
+from streams.core.events import GAME_FINISHED
 from streams.runtime.batches import Batches
 from streams.runtime.settings import Settings
-from streams.wire.events import GAME_FINISHED, Encoded, encode_event
+from streams.wire.encode import Record, encode_event
 
 LADDER = "bench"
 FUNDOX_ALONE = f"""\
@@ -71,7 +72,7 @@ def finished(game_id: str, ended: datetime, players: list[dict[str, Any]]) -> di
     }
 
 
-def encoded(fields: dict[str, Any]) -> Encoded:
+def encoded(fields: dict[str, Any]) -> Record:
     """Encode a game as `ladderlog produce` does, CloudEvents headers included."""
     return encode_event(GAME_FINISHED, fields, _SOURCE, f"{LADDER}/{fields['game_id']}")
 

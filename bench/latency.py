@@ -19,9 +19,9 @@ from games import FUNDOX_ALONE, PLAYERS, encoded, finished
 from processes import BenchError, started, worker_command
 from table import Table, verdict
 
-from streams.core.ladders import RATING_CHANGED
+from streams.core.events import RATING_CHANGED
 from streams.runtime.settings import Settings
-from streams.wire.events import Encoded
+from streams.wire.encode import Record
 
 TARGET_RATE = 500
 TARGET_MS = 250.0
@@ -106,7 +106,7 @@ async def _run(
     return Run(rate, probe.latencies)
 
 
-async def _send(producer: AIOKafkaProducer, topic: str, schedule: list[tuple[float, Encoded]]) -> None:
+async def _send(producer: AIOKafkaProducer, topic: str, schedule: list[tuple[float, Record]]) -> None:
     """Send every game when it is due; those that came due while others were on their way go together."""
     now: Callable[[], float] = asyncio.get_running_loop().time
     number = 0
@@ -142,7 +142,7 @@ async def _drained(probe: _Probe, check: Callable[[], None] | None) -> None:
         await asyncio.sleep(0.05)
 
 
-def _game() -> tuple[str, Encoded]:
+def _game() -> tuple[str, Record]:
     """Make the next game, ready to be sent."""
     number = next(_numbers)
     first = number * 7919 % PLAYERS

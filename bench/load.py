@@ -21,7 +21,7 @@ from streams.files.jsonl import read_ladders
 from streams.runtime.batches import Batches
 from streams.runtime.partition import WATERMARK
 from streams.runtime.settings import Settings
-from streams.wire.events import decode
+from streams.wire.decode import decode_checked
 
 TARGET_PLAYERS = 1_000_000
 TARGET_SECONDS = 15.0
@@ -112,7 +112,7 @@ def _rows(ladders: Path, players: int, *, games_too: bool) -> Iterator[list[tupl
         fold = Ladders(rules)
         members = range(start, min(players, start + _PLAYERS_AT_ONCE))
         for game in _games(members):
-            fold.apply(decode(game), [])
+            fold.apply(decode_checked(game), [])
         yield [(key, row) for key, row in fold.changed_rows() if games_too or key.startswith("player/")]
 
 

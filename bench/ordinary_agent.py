@@ -12,10 +12,10 @@ from typing import Any
 
 import faust
 
-from streams.core.events import Game, places
-from streams.core.ladders import RATING_CHANGED, Output
+from streams.core.events import Counts, Game, RatingChanged, places
 from streams.core.ratings.fundox import Parameters, changes
-from streams.wire.events import decode_record, encode_output
+from streams.wire.decode import decode_record
+from streams.wire.encode import encode_published
 
 _PARAMETERS = Parameters()
 _HOUR = 3600
@@ -57,8 +57,7 @@ def attach(app: faust.App, input_topic: str, output_topic: str) -> None:
                 continue
             _remember(remembered, hours, game)
             position = f"{message.topic}/{message.partition}/{message.offset}"
-            for output in _rated(players, game):
-                key, value, headers = encode_output(output, source, position)
+            for _, (key, value, headers) in encode_published(_rated(players, game), source, position):
                 await changed.send(key=key, value=value, headers=headers, timestamp=message.timestamp)
 
 
@@ -73,7 +72,7 @@ def _remember(remembered: Any, hours: dict[int, list[str]], game: Game) -> None:
     remembered[game.game_id] = [game.digest, hour]
 
 
-def _rated(players: Any, game: Game) -> list[Output]:
+def _rated(players: Any, game: Game) -> list[RatingChanged]:
     found = places(game) or []
     rows = [players.get(player_id) or _newcomer() for player_id in game.players]
     moved = changes(found, [row["fundox"][0] for row in rows], _PARAMETERS)
@@ -87,19 +86,20 @@ def _rated(players: Any, game: Game) -> list[Output]:
         counted = [games + 1, wins + won, losses + (place != best), draws + drawn]
         after = before + change
         players[player_id] = {"statistics": counted, "fundox": [after, rated + 1, sequence + 1]}
-        body = {
-            "change_id": f"{game.ladder}/fundox/{game.game_id}/{player_id}",
-            "ladder": game.ladder,
-            "system": "fundox",
-            "player_id": player_id,
-            "game_id": game.game_id,
-            "sequence": sequence + 1,
-            "before": before,
-            "after": after,
-            "ended_at": game.ended_at,
-            "statistics": dict(zip(("games", "wins", "losses", "draws"), counted, strict=True)),
-        }
-        published.append(Output(RATING_CHANGED, player_id, body))
+        published.append(
+            RatingChanged(
+                f"{game.ladder}/fundox/{game.game_id}/{player_id}",
+                game.ladder,
+                "fundox",
+                player_id,
+                game.game_id,
+                sequence + 1,
+                before,
+                after,
+                game.ended_at,
+                Counts(*counted),
+            )
+        )
     return published
 
 

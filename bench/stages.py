@@ -17,12 +17,14 @@ from aiokafka import AIOKafkaProducer
 from games import ALL_SYSTEMS, FUNDOX_ALONE, encoded, games
 from table import Table
 
+from streams.core.events import GAME_FINISHED
 from streams.core.ladders import Ladders
 from streams.core.rules import LadderRules
 from streams.files.jsonl import read_ladders
 from streams.processor import EVENTS_TOGETHER, decode_all
 from streams.runtime.batches import Batches, partition_of
-from streams.wire.events import GAME_FINISHED, Encoded, decode_record, encode_published
+from streams.wire.decode import decode_record
+from streams.wire.encode import Record, encode_published
 from streams.wire.schemas import validator
 
 _ROUNDS = 3
@@ -45,7 +47,7 @@ STAGES = (DECODE, FOLD, ENCODE, PARTITION, APPEND, COLLECT, ROWS)
 SHOWN = (DECODE, PARSE, CHECK, *STAGES[1:])
 
 _clock = time.perf_counter
-Raw = tuple[Encoded, int]
+Raw = tuple[Record, int]
 
 
 class Samples:

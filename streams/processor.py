@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from streams.core.events import Event, Rejected
-from streams.core.ladders import Folded, Publication
+from streams.core.ladder import Folded
 from streams.core.outcomes import OutcomeCounts
+from streams.core.publications import Publication
 
 # Events decoded, then folded, together: code and data of either step stay in the processor's cache, which
 # takes a tenth off both.

@@ -1,14 +1,15 @@
 """Games and ladders for tests, as the program makes them: decoded from fields, parsed from a document."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import orjson
 
-from streams.core.events import Event, Game, RatingImported
-from streams.core.ladders import GAME_IGNORED, RATING_CHANGED, Ladders, Output
+from streams.core.events import GAME_IGNORED, RATING_CHANGED, Event, Game, Output, RatingImported
+from streams.core.ladders import Ladders
 from streams.core.rules import parse_ladders
-from streams.wire.events import decode
+from streams.wire.decode import decode_checked
 
 LADDER = "l"
 ENDED_AT = "2026-11-25T20:00:00Z"
@@ -16,7 +17,7 @@ ENDED_AT = "2026-11-25T20:00:00Z"
 
 def game(fields: Mapping[str, Any]) -> Game:
     """Decode a game-finished event; ladder and ended_at need not be given."""
-    decoded = decode({"ladder": LADDER, "ended_at": ENDED_AT, **fields})
+    decoded = decode_checked({"ladder": LADDER, "ended_at": ENDED_AT, **fields})
     assert isinstance(decoded, Game)
     return decoded
 
@@ -47,12 +48,25 @@ def ladder(system: str, parameters: Mapping[str, Any] | None = None, **settings:
     return Ladders(parse_ladders({"ladders": {LADDER: table}}))
 
 
-def outputs(ladders: Ladders, events: Iterable[Event]) -> list[Output]:
-    """Apply events, and give everything that is published."""
+class Shown(NamedTuple):
+    """A published event as its readers see it: the topic, the key, and the fields of its value."""
+
+    topic: str
+    key: str
+    body: dict[str, Any]
+
+
+def shown(published: Iterable[Output]) -> list[Shown]:
+    """Return published events as their readers see them."""
+    return [Shown(event.topic, event.key, msgspec.to_builtins(event)) for event in published]
+
+
+def outputs(ladders: Ladders, events: Iterable[Event]) -> list[Shown]:
+    """Apply events, and return everything that is published."""
     out: list[Output] = []
     for event in events:
         ladders.apply(event, out)
-    return out
+    return shown(out)
 
 
 def changes(ladders: Ladders, *events: Event) -> list[Mapping[str, Any]]:

@@ -12,7 +12,8 @@ import orjson
 from aiokafka.errors import KafkaError
 from sites import PATIENCE, Site, read_topic
 
-from streams.core.ladders import COMPETITION_CLOSED, Ladders
+from streams.core.events import COMPETITION_CLOSED
+from streams.core.ladders import Ladders
 from streams.core.rules import parse_ladders
 from streams.core.weeks import bounds
 from streams.runtime.partition import Partition

@@ -19,7 +19,7 @@ from aiokafka.structs import ConsumerRecord
 from expected import sequence_differences, unfinished
 from season import LADDER_FILE, START
 
-from streams.core.ladders import RATING_CHANGED
+from streams.core.events import RATING_CHANGED
 from streams.core.rules import parse_ladders
 from streams.replay.audit import AuditRequest, audit
 from streams.runtime.partition import WATERMARK

@@ -248,7 +248,7 @@ def test_the_wheel_has_the_schemas_and_the_example_ladder_file(wheel: Path) -> N
 
 def test_the_installed_package_has_its_schemas_inside(installed: Path, tmp_path: Path) -> None:
     program = (
-        "import streams.wire.events, streams.wire.schemas; print(streams.wire.schemas.schema_directory())"
+        "import streams.wire.decode, streams.wire.schemas; print(streams.wire.schemas.schema_directory())"
     )
 
     printed = run(sys.executable, "-c", program, cwd=tmp_path, PYTHONPATH=str(installed))

@@ -9,11 +9,12 @@ from click.testing import CliRunner
 from project import PROJECT
 
 from streams.cli.main import cli
-from streams.core.ladders import RATING_CHANGED, REASONS, Ladders, Output
+from streams.core.events import REASONS, Output, RatingChanged
+from streams.core.ladders import Ladders
 from streams.core.ratings import SYSTEMS
 from streams.core.ratings.parameters import defaults, parse_duration
 from streams.core.rules import parse_ladders
-from streams.wire.events import decode_line
+from streams.wire.decode import decode_line
 
 TEXT = (PROJECT / "docs" / "systems.md").read_text(encoding="utf-8")
 HEADINGS = ("game | player | before | after", "parameter | default | meaning", "reason | meaning")
@@ -38,9 +39,9 @@ def rated(system: str) -> Mapping[tuple[str, str], tuple[float, float]]:
     for line in section(system).split("```jsonl\n")[1].split("```")[0].encode().splitlines():
         fold.apply(decode_line(line), out)
     return {
-        (output.body["game_id"], output.body["player_id"]): (output.body["before"], output.body["after"])
-        for output in out
-        if output.topic == RATING_CHANGED and "game_id" in output.body
+        (change.game_id, change.player_id): (change.before, change.after)
+        for change in out
+        if isinstance(change, RatingChanged) and change.game_id is not None
     }
 
 

@@ -12,7 +12,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.cli.options import kafka_options, ladders_option, read_rules
-from streams.core.events import Game, GameVoided, Rejected
+from streams.core.events import Game, GameVoided, RatingChanged, Rejected
 from streams.core.rankings import shown
 from streams.files.jsonl import progress
 from streams.runtime.partition import RefusedError
@@ -20,7 +20,7 @@ from streams.runtime.produce import Sender
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.rebuild import RebuildError, RebuildReport, rebuild_partition
 from streams.runtime.settings import Settings
-from streams.wire.events import decode_consumed
+from streams.wire.decode import decode_consumed
 
 _SHOWN_MOVES = 10
 
@@ -75,17 +75,13 @@ def report_text(report: RebuildReport, *, dry_run: bool) -> str:
         f"  {len(report.changes)} changes and {len(report.weeks)} revised weeks {published}",
     ]
     for change in sorted(report.changes, key=_move, reverse=True)[:_SHOWN_MOVES]:
-        where = f"{change['ladder']}, {change['system']}" + (
-            f", {change['week']}" if "week" in change else ""
-        )
-        lines.append(
-            f"  {change['player_id']} ({where}): {shown(change['before'])} becomes {shown(change['after'])}"
-        )
+        where = f"{change.ladder}, {change.system}" + ("" if change.week is None else f", {change.week}")
+        lines.append(f"  {change.player_id} ({where}): {shown(change.before)} becomes {shown(change.after)}")
     return "\n".join(lines)
 
 
-def _move(change: Any) -> float:
-    return abs(float(change["after"]) - float(change["before"]))
+def _move(change: RatingChanged) -> float:
+    return abs(change.after - change.before)
 
 
 async def _void(settings: Settings, ladder: str, game_ids: list[str], reason: str) -> int:

@@ -33,7 +33,6 @@ from streams.cli.preview import PreviewRequest
 from streams.cli.replay import audit_command, compare_command, replay_command, snapshot_command
 from streams.core.ladders import Ladders
 from streams.core.rankings import ranking_text
-from streams.core.ratings.weekly import Weekly
 from streams.core.rules import LadderRules
 from streams.core.tally import Tally, tally_text
 from streams.core.weeks import is_week, week_of
@@ -219,7 +218,7 @@ def week(ladders: Path, ladder: str, label: str | None, top: int | None, **kafka
 
     rules = read_rules(ladders)
     own = _rules_of(rules, ladder, ladders)
-    if Weekly.name not in own.systems:
+    if own.competition() is None:
         raise click.ClickException(f"ladder {ladder!r} has no weekly competition")
     if label is None:
         label = week_of(clock_of_environment().now(), own.context().timezone)
@@ -275,7 +274,7 @@ def preview(
         from streams.runtime.status import read_rows
 
         rows = asyncio.run(read_rows(Settings(bootstrap_servers, **kafka)))
-        known = Known(rows_of(rows.items(), table))
+        known = Known(rows_of(rows.items(), rules, table))
     found = request.wanted(prospects(rules, table, known))
     click.echo(preview_text(ladder, found, unrated=unrated).lstrip("\n"))
 

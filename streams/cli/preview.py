@@ -7,15 +7,10 @@ from datetime import datetime
 
 import click
 
-from streams.core.events import RatingImported
+from streams.core.events import MAX_PLAYERS, RatingImported
 from streams.core.preview import Prospect, WaitingTable
-from streams.core.ratings.closeness import Closeness
-from streams.core.ratings.weekly import Weekly
 from streams.core.rules import LadderRules
 from streams.core.weeks import week_of
-
-# As many as a game may have.
-_MAX_PLAYERS = 32
 
 
 @dataclass(frozen=True)
@@ -53,8 +48,8 @@ class PreviewRequest:
         if self.players is not None:
             sides = [[player_id] for player_id in _names(self.players)]
         everyone = [player_id for side in sides for player_id in side]
-        if len(sides) < 2 or len(everyone) > _MAX_PLAYERS or len(set(everyone)) != len(everyone):  # noqa: PLR2004
-            raise click.UsageError(f"a table has 2 to {_MAX_PLAYERS} different players, on 2 sides or more")
+        if len(sides) < 2 or len(everyone) > MAX_PLAYERS or len(set(everyone)) != len(everyone):  # noqa: PLR2004
+            raise click.UsageError(f"a table has 2 to {MAX_PLAYERS} different players, on 2 sides or more")
         return WaitingTable(self.ladder, sides, ended, self.game_type)
 
     def figures(self, rules: LadderRules, table: WaitingTable) -> list[RatingImported]:
@@ -68,11 +63,12 @@ class PreviewRequest:
             raise click.UsageError(
                 f"--rating and --games need --system, which is one of {', '.join(rules.systems)}"
             )
-        if system == Closeness.name:
-            raise click.UsageError("closeness is computed from all games: ask with --bootstrap-servers")
-        weekly = system == Weekly.name
+        meant = next(made for made in rules.new_systems() if made.name == system)
+        if not meant.importable:
+            raise click.UsageError(f"{system} is computed from all games: ask with --bootstrap-servers")
+        weekly = system == rules.competition()
         week = week_of(table.ended, rules.context().timezone) if weekly else None
-        start = 0.0 if weekly else rules.systems[system].start
+        start = meant.initial_rating
         return [
             RatingImported(rules.ladder, system, player_id, ratings.get(player_id, start), int(played), week)
             for player_id in table.players()

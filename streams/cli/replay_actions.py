@@ -14,12 +14,13 @@ from aiokafka.errors import KafkaError
 
 from streams.cli.options import file_errors
 from streams.core.compare import text
+from streams.core.outcomes import OutcomeCounts
 from streams.files.jsonl import progress
 from streams.files.tables import ExportError
 from streams.replay.audit import AuditReport, AuditRequest, audit
 from streams.replay.errors import ReplayError
 from streams.replay.files import replay_lines
-from streams.replay.folding import OUTCOMES, READ, Rules
+from streams.replay.folding import Rules
 from streams.replay.log import partition_count, read_bounds
 from streams.replay.offset_ranges import OffsetRange, exact_ranges, fresh_ranges
 from streams.replay.page import page
@@ -119,7 +120,7 @@ def _settings(given: Given) -> Settings:
     return Settings(**{name: given[name] for name in names})
 
 
-def _replay_files(rules: Rules, wanted: ReplayFiles, given: Given) -> Mapping[str, int]:
+def _replay_files(rules: Rules, wanted: ReplayFiles, given: Given) -> OutcomeCounts:
     if given["snapshot"] is not None or given["partitions"]:
         raise click.UsageError(
             "--from-snapshot and --partition are for a log on a broker; files have neither"
@@ -150,7 +151,7 @@ def _event_number(position: Position | None) -> int | None:
     return None if position is None else position.offset
 
 
-def _replay_topic(rules: Rules, wanted: ReplayFiles, given: Given) -> Mapping[str, int]:
+def _replay_topic(rules: Rules, wanted: ReplayFiles, given: Given) -> OutcomeCounts:
     settings = _settings(given)
     count = asyncio.run(partition_count(settings, settings.input_topic))
     partitions = sorted(set(given["partitions"])) or list(range(count))
@@ -200,10 +201,9 @@ def _compare_topic(rules: Rules, others: Rules, given: Given) -> tuple[Outcome, 
         return before, outcome_of_topic(settings, others, ranges, bar.update)
 
 
-def _tell_counts(counts: Mapping[str, int], seconds: float) -> None:
-    read = counts.get(READ, 0)
-    pace = f"{seconds:.1f} s, {read / max(seconds, 1e-9):,.0f} a second"
-    click.echo(f"{read} read: {_outcomes(counts)}; {pace}", err=True)
+def _tell_counts(counts: OutcomeCounts, seconds: float) -> None:
+    pace = f"{seconds:.1f} s, {counts.read / max(seconds, 1e-9):,.0f} a second"
+    click.echo(f"{counts.read} read: {counts.outcomes()}; {pace}", err=True)
 
 
 def _show_audit(report: AuditReport) -> None:
@@ -212,13 +212,9 @@ def _show_audit(report: AuditReport) -> None:
     for note in report.notes:
         click.echo(f"note: {note}")
     click.echo(
-        f"{report.counts[READ]} records read: {_outcomes(report.counts)}; up to offsets "
+        f"{report.counts.read} records read: {report.counts.outcomes()}; up to offsets "
         f"{', '.join(map(str, report.offsets))}; {report.rows} rows and {report.published} published records"
     )
     for kind, total in report.totals.items():
         click.echo(f"{total} {kind}")
     click.echo("differences were found" if report.totals else "no differences")
-
-
-def _outcomes(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{counts.get(name, 0)} {name}" for name in OUTCOMES)

@@ -4,33 +4,36 @@ A rebuild marks its place in the log with a corrections-applied event. From ther
 of a fold in which the voided games had never been and the corrected ones had been right; for every player
 whose figures differ, a rating-changed with the reason `correction` goes from the published to the right one.
 
-Pure: standard library only. Everything follows from the log, so that a rebuild, an audit and a replay agree.
+Pure: no clock, no I/O. Everything follows from the log, so that a rebuild, an audit and a replay agree.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams.core.events import CorrectionsApplied, Event, Game, GameVoided, Rejected
-from streams.core.ladders import (
-    COMPETITION_CLOSED,
-    NOTED,
-    RATING_CHANGED,
-    REJECTED,
-    Corrections,
-    Folded,
-    Ladders,
+from msgspec.structs import replace
+
+from streams.core.events import (
+    CompetitionClosed,
+    CorrectionsApplied,
+    Event,
+    Game,
+    GameVoided,
     Output,
     RatingChanged,
+    Rejected,
 )
-from streams.core.ratings.weekly import Weekly
-from streams.core.row_keys import quote_part, split_key
+from streams.core.ladder import Corrections, Folded
+from streams.core.ladders import Ladders
+from streams.core.outcomes import NOTED, REJECTED
+from streams.core.publications import corrected_change
+from streams.core.ratings.system import Change, Details
+from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
 
-# Of what a system shows beside a rating, what a player without games has.
-_NO_GAMES = {"title": "", "level": 1}
+_NO_DETAILS = Details()
 
 
 @dataclass(frozen=True)
@@ -65,16 +68,16 @@ class CorrectionPlan:
             self.markers.setdefault(event.ladder, []).append(CorrectionsMarker(offset, event.until))
 
     def corrections(self, ladder: str, until: int) -> Corrections:
-        """Give the corrections of a ladder noted below an offset; of one game the last."""
+        """Return the corrections of a ladder noted below an offset; of one game the last."""
         return {game_id: game for offset, game_id, game in self._noted.get(ladder, ()) if offset < until}
 
     def pending(self) -> dict[str, int]:
-        """Count each ladder's corrections that no marker has put into force."""
-        found = {}
+        """Return the number of each ladder's corrections that no marker has put into force."""
+        counts = {}
         for ladder, noted in self._noted.items():
             until = max((marker.until for marker in self.markers.get(ladder, ())), default=0)
-            found[ladder] = sum(offset >= until for offset, _, _ in noted)
-        return {ladder: count for ladder, count in found.items() if count}
+            counts[ladder] = sum(offset >= until for offset, _, _ in noted)
+        return {ladder: count for ladder, count in counts.items() if count}
 
 
 @dataclass
@@ -85,39 +88,62 @@ class _Chain:
     after: float = 0.0
     sequence: int = 0
     games: int = 0
-    details: dict[str, Any] = field(default_factory=dict)
+    details: Details = _NO_DETAILS
 
 
-_Key = tuple[str, str, str]
+# System, week (empty where there are none), player.
+_ChainKey = tuple[str, str, str]
 
 
+@dataclass
 class _History:
     """What a fold has published for one ladder: the chains of changes, and the last closing of each week."""
 
-    def __init__(self) -> None:
-        self.chains: dict[_Key, _Chain] = {}
-        self.closings: dict[str, Mapping[str, Any]] = {}
+    chains: dict[_ChainKey, _Chain] = field(default_factory=dict)
+    closings: dict[str, CompetitionClosed] = field(default_factory=dict)
 
     def take(self, outputs: list[Output]) -> None:
-        for topic, _, body in outputs:
-            if topic == RATING_CHANGED:
-                self._extend(body)
-            elif topic == COMPETITION_CLOSED:
-                self.closings[body["week"]] = body
+        for output in outputs:
+            if isinstance(output, RatingChanged):
+                self._extend(output)
+            elif isinstance(output, CompetitionClosed):
+                self.closings[output.week] = output
 
-    def _extend(self, body: Mapping[str, Any]) -> None:
-        key = (body["system"], body.get("week", ""), body["player_id"])
+    def _extend(self, change: RatingChanged) -> None:
+        key = (change.system, change.week or "", change.player_id)
         chain = self.chains.get(key)
         if chain is None:
-            chain = self.chains[key] = _Chain(body["before"])
-        chain.after = body["after"]
-        chain.sequence = body["sequence"]
-        chain.games += "game_id" in body
-        chain.details = {name: body[name] for name in ("title", "level") if name in body}
+            chain = self.chains[key] = _Chain(change.before)
+        chain.after = change.after
+        chain.sequence = change.sequence
+        chain.games += change.game_id is not None
+        chain.details = Details(level=change.level, title=change.title)
+
+
+@dataclass
+class _Stage:
+    """The fold of a ladder's games with the corrections below some offset, and what it has published."""
+
+    ladders: Ladders
+    history: _History = field(default_factory=_History)
+
+
+@dataclass
+class _Timeline:
+    """One ladder whose corrections come into force one marker after the other.
+
+    `published` is the history of what went out so far; `ahead` are the folds that are to take its place, in
+    order, and `markers` the places in the log where they do. `row_keys` are the rows that there are.
+    """
+
+    published: _History = field(default_factory=_History)
+    ahead: list[_Stage] = field(default_factory=list)
+    markers: list[CorrectionsMarker] = field(default_factory=list)
+    row_keys: set[str] = field(default_factory=set)
 
 
 class CorrectedLadders:
-    """The ladders fold over a whole log, corrections taking effect where their markers are.
+    """The fold over a whole log, corrections taking effect where their markers are.
 
     Fed from the beginning of the log; `apply` and `changed_rows` are those of `Ladders`. A log without
     markers costs nothing more. With k markers of a ladder, its events are folded k + 1 times.
@@ -127,54 +153,53 @@ class CorrectedLadders:
         self._rules = rules
         self._plan = plan
         self._live = Ladders(rules)
-        self._ahead = {ladder: list(markers) for ladder, markers in plan.markers.items()}
-        self._shadows: dict[str, list[Ladders]] = {}
-        self._histories: dict[str, list[_History]] = {}
-        self._row_keys: dict[str, set[str]] = {}
+        self._timelines: dict[str, _Timeline] = {}
         self._rows: dict[str, Any | None] = {}
         for ladder, markers in plan.markers.items():
             for marker in markers:
-                self._follow(ladder, marker.until)
+                self.expect(ladder, marker.until)
+            self._timelines[ladder].markers += markers
 
     @property
     def live(self) -> Ladders:
-        """Give the fold with the corrections in force so far."""
+        """Return the fold with the corrections in force so far."""
         return self._live
 
     def expect(self, ladder: str, until: int) -> None:
-        """Prepare, before the first event, for a marker that is not in the log yet: `settle` at last."""
-        self._follow(ladder, until)
+        """Prepare, before the first event, for a marker that may not be in the log yet: `settle` at last."""
+        timeline = self._timelines.setdefault(ladder, _Timeline())
+        timeline.ahead.append(_Stage(Ladders(self._rules, self._plan.corrections(ladder, until))))
 
     def apply(self, event: Event, offset: int, out: list[Output]) -> str:
-        """Apply the event at an offset, append what it publishes to `out`, and give its outcome.
+        """Apply the event at an offset, append what it publishes to `out`, and return its outcome.
 
         Raises Rejected as `Ladders.apply` does.
         """
-        ladder = event.ladder
-        if ladder not in self._shadows:
+        timeline = self._timelines.get(event.ladder)
+        if timeline is None:
             return self._live.apply(event, out)
         if isinstance(event, CorrectionsApplied):
-            ahead = self._ahead.get(ladder)
-            if ahead and ahead[0].offset == offset:
-                del ahead[0]
-                self.settle(ladder, offset, out)
+            if timeline.markers and timeline.markers[0].offset == offset:
+                del timeline.markers[0]
+                self.settle(event.ladder, offset, out)
             return NOTED
-        published: list[Output] = []
-        live, *shadows = self._histories[ladder]
-        for fold, history in zip(self._shadows[ladder], shadows, strict=True):
+        for stage in timeline.ahead:
             silent: list[Output] = []
-            self._apply_beside(fold, event, silent)
-            history.take(silent)
+            # What is a conflict for the published history may be right for this one, and the other way round.
+            with suppress(Rejected):
+                stage.ladders.apply(event, silent)
+            stage.history.take(silent)
+        published: list[Output] = []
         outcome = self._live.apply(event, published)
-        live.take(published)
+        timeline.published.take(published)
         out += published
         return outcome
 
-    def fold(self, events: Sequence[tuple[int, Event | Rejected]]) -> list[Folded]:
-        """Apply events, each with its offset, and give what became of each as `Ladders.fold` does."""
-        if not self._shadows:
-            return self._live.fold([event for _, event in events])
-        return [self._fold_one(event, offset) for offset, event in events]
+    def fold(self, events: Sequence[Event | Rejected], offsets: Iterable[int]) -> list[Folded]:
+        """Apply events, each at its offset, and return what became of each as `Ladders.fold` does."""
+        if not self._timelines:
+            return self._live.fold(events)
+        return [self._fold_one(event, offset) for event, offset in zip(events, offsets, strict=True)]
 
     def _fold_one(self, event: Event | Rejected, offset: int) -> Folded:
         published: list[Output] = []
@@ -190,21 +215,18 @@ class CorrectedLadders:
 
         Appends the differences to `out`: changes by system, week and player, then revised weeks.
         """
-        shadow = self._shadows[ladder].pop(0)
-        published, right = self._histories[ladder].pop(0), self._histories[ladder][0]
-        differences: list[Output] = []
-        for key in sorted(published.chains.keys() | right.chains.keys()):
-            self._settle_chain(shadow, ladder, key, offset, published, right, differences)
-        for week in sorted(published.closings.keys() | right.closings.keys()):
-            _settle_week(shadow, ladder, week, published, right, differences)
-        self._take_over(ladder, shadow)
-        out += differences
+        timeline = self._timelines[ladder]
+        stage = timeline.ahead.pop(0)
+        settlement = _Settlement(ladder, offset, stage, timeline.published)
+        out += settlement.differences()
+        timeline.published = stage.history
+        self._take_over(ladder, stage.ladders)
 
     def changed_rows(self) -> Iterator[tuple[str, Any | None]]:
         """Yield (key, row) of every row changed since the last call; a None row is deleted."""
         rows, self._rows = self._rows, {}
         yield from rows.items()
-        if not self._row_keys:
+        if not self._timelines:
             yield from self._live.changed_rows()
             return
         for key, row in self._live.changed_rows():
@@ -212,8 +234,8 @@ class CorrectedLadders:
             yield key, row
 
     def drop_changes(self) -> None:
-        """Forget which rows have changed: for who wants none."""
-        if self._shadows:
+        """Forget which rows have changed, for a fold that stores none."""
+        if self._timelines:
             # What corrections take back is told by the rows that there were.
             deque(self.changed_rows(), maxlen=0)
         else:
@@ -221,63 +243,18 @@ class CorrectedLadders:
 
     def load(self, key: str, row: Any) -> None:
         """Take back one row. Only without markers: a corrected fold starts at the beginning of the log."""
-        if self._shadows:
+        if self._timelines:
             raise ValueError("a fold with corrections ahead starts at the beginning of the log")
         self._live.load(key, row)
 
-    def _follow(self, ladder: str, until: int) -> None:
-        self._shadows.setdefault(ladder, []).append(
-            Ladders(self._rules, self._plan.corrections(ladder, until))
-        )
-        self._histories.setdefault(ladder, [_History()]).append(_History())
-        self._row_keys.setdefault(ladder, set())
-
-    @staticmethod
-    def _apply_beside(fold: Ladders, event: Event, out: list[Output]) -> None:
-        # What is a conflict for the published history may be right for this one, and the other way round.
-        with suppress(Rejected):
-            fold.apply(event, out)
-
-    def _settle_chain(
-        self,
-        shadow: Ladders,
-        ladder: str,
-        key: _Key,
-        offset: int,
-        published: _History,
-        right: _History,
-        out: list[Output],
-    ) -> None:
-        system, week, player_id = key
-        was = published.chains.get(key)
-        now = right.chains.get(key)
-        before = was or _Chain(now.start if now else 0.0, after=now.start if now else 0.0)
-        after = now or _Chain(before.start, after=before.start, details=_without_games(before.details))
-        sequence = before.sequence
-        if was is None or (before.after, before.games) != (after.after, after.games):
-            sequence += 1
-            out.append(
-                Output(
-                    RATING_CHANGED,
-                    player_id,
-                    _correction(shadow, ladder, key, offset, before, after, sequence),
-                )
-            )
-        found = shadow.system(ladder, system)
-        if found is not None:
-            found.renumber(player_id, week or None, sequence, after.after)
-            if not week:
-                shadow.touch(ladder, player_id)
-        after.sequence = sequence
-        right.chains[key] = after
-
-    def _take_over(self, ladder: str, shadow: Ladders) -> None:
+    def _take_over(self, ladder: str, corrected: Ladders) -> None:
+        """Let a fold's ladder take the place of the live one; rows that it has not are gone."""
         for key, row in self._live.changed_rows():
             self._know(key, row)
             self._rows[key] = row
-        self._live.replace(ladder, shadow)
-        gone = self._row_keys[ladder]
-        self._row_keys[ladder] = set()
+        self._live.replace(ladder, corrected)
+        timeline = self._timelines[ladder]
+        gone, timeline.row_keys = timeline.row_keys, set()
         for key, row in self._live.changed_rows():
             self._know(key, row)
             self._rows[key] = row
@@ -285,60 +262,85 @@ class CorrectedLadders:
         self._rows.update(dict.fromkeys(sorted(gone)))
 
     def _know(self, key: str, row: Any | None) -> None:
-        if not self._row_keys:
+        timeline = self._timelines.get(split_key(key, 3)[1])
+        if timeline is None:
             return
-        keys = self._row_keys.get(split_key(key, 3)[1])
-        if keys is not None:
-            if row is None:
-                keys.discard(key)
-            else:
-                keys.add(key)
+        if row is None:
+            timeline.row_keys.discard(key)
+        else:
+            timeline.row_keys.add(key)
 
 
-def _correction(
-    shadow: Ladders, ladder: str, key: _Key, offset: int, before: _Chain, after: _Chain, sequence: int
-) -> RatingChanged:
-    system, week, player_id = key
-    path = f"{quote_part(ladder)}/{system}/%correction-{offset}/"
-    body: RatingChanged = {
-        "change_id": path + (f"{week}/{player_id}" if week else player_id),
-        "ladder": ladder,
-        "system": system,
-        "player_id": player_id,
-        "sequence": sequence,
-        "before": before.after,
-        "after": after.after,
-        "statistics": shadow.statistics(ladder, player_id),
-        "reason": "correction",
-    }
-    if week:
-        body["week"] = week
-    shown = after.details or _without_games(before.details)
-    body.update(shown)  # type: ignore[typeddict-item]
-    was = before.details or _without_games(shown)
-    body.update({f"{name}_before": value for name, value in was.items()})  # type: ignore[typeddict-item]
-    return body
+class _Settlement:
+    """What differs between what was published of a ladder and what a corrected fold would have published."""
 
+    def __init__(self, ladder: str, offset: int, stage: _Stage, published: _History) -> None:
+        self._ladder = ladder
+        self._offset = offset
+        self._corrected = stage.ladders
+        self._published = published
+        self._right = stage.history
 
-def _without_games(details: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _NO_GAMES[name] for name in details}
+    def differences(self) -> list[Output]:
+        """Return the differences, and let the corrected fold go on from the published sequences."""
+        out: list[Output] = []
+        published, right = self._published, self._right
+        for key in sorted(published.chains.keys() | right.chains.keys()):
+            self._settle_chain(key, out)
+        for week in sorted(published.closings.keys() | right.closings.keys()):
+            self._settle_week(week, out)
+        return out
 
+    def _settle_chain(self, key: _ChainKey, out: list[Output]) -> None:
+        was = self._published.chains.get(key)
+        now = self._right.chains.get(key)
+        start = now.start if now else 0.0
+        before = was or _Chain(start, after=start, details=self._unplayed(key))
+        after = now or _Chain(before.start, after=before.start, details=self._unplayed(key))
+        sequence = before.sequence
+        if was is None or (before.after, before.games) != (after.after, after.games):
+            sequence += 1
+            out.append(self._change(key, before, after, sequence))
+        self._renumber(key, sequence, after.after)
+        after.sequence = sequence
+        self._right.chains[key] = after
 
-def _settle_week(
-    shadow: Ladders, ladder: str, week: str, published: _History, right: _History, out: list[Output]
-) -> None:
-    was = published.closings.get(week)
-    now = right.closings.get(week)
-    known = was or now or {}
-    revision = was["revision"] if was else 0
-    standings = now["standings"] if now else []
-    if was is None or was["standings"] != standings:
-        revision += 1
-        body = {**known, "revision": revision, "standings": standings}
-        out.append(Output(COMPETITION_CLOSED, ladder, body))
-    else:
-        body = dict(was)
-    weekly = shadow.system(ladder, Weekly.name)
-    if isinstance(weekly, Weekly):
-        weekly.revise(week, revision)
-    right.closings[week] = body
+    def _renumber(self, key: _ChainKey, sequence: int, rating: float) -> None:
+        name, week, player_id = key
+        system = self._corrected.system(self._ladder, name)
+        if system is None:
+            return
+        system.renumber(player_id, week or None, sequence, rating)
+        if not week:
+            self._corrected.touch(self._ladder, player_id)
+
+    def _unplayed(self, key: _ChainKey) -> Details:
+        """Return what the system shows of a player without games."""
+        system = self._corrected.system(self._ladder, key[0])
+        return _NO_DETAILS if system is None else system.unplayed or _NO_DETAILS
+
+    def _change(self, key: _ChainKey, before: _Chain, after: _Chain, sequence: int) -> RatingChanged:
+        system, week, player_id = key
+        details = Details(
+            week or None, after.details.level, before.details.level, after.details.title, before.details.title
+        )
+        change = Change(player_id, before.after, after.after, sequence, details)
+        statistics = self._corrected.statistics(self._ladder, player_id)
+        return corrected_change(self._ladder, system, change, statistics, self._offset)
+
+    def _settle_week(self, week: str, out: list[Output]) -> None:
+        was = self._published.closings.get(week)
+        now = self._right.closings.get(week)
+        last = was or now
+        if last is None:
+            return
+        revision = was.revision if was else 0
+        standings = now.standings if now else []
+        if was is None or was.standings != standings:
+            revision += 1
+            last = replace(last, revision=revision, standings=standings)
+            out.append(last)
+        competition = self._corrected.competition(self._ladder)
+        if competition is not None:
+            competition.revise(week, revision)
+        self._right.closings[week] = last

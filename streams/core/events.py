@@ -1,15 +1,30 @@
-"""What the folds read: a finished game and the other input events, already decoded and checked.
+"""Every event, in and out: what the folds read, already decoded and checked, and what they publish.
 
-Plain data without behaviour, from the standard library alone. `streams.wire.events` makes these from bytes.
+Plain data without behaviour. `streams.wire` makes the first from bytes, and bytes from the second.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-# How many players most games have.
+import msgspec
+
+# Topics, without prefix, each named by the event that it carries; the input carries others too.
+GAME_FINISHED = "game-finished"
+RATING_CHANGED = "rating-changed"
+COMPETITION_CLOSED = "competition-closed"
+GAME_IGNORED = "game-ignored"
+GAME_REJECTED = "game-rejected"
+# What else is on the topic of finished games.
+RATING_IMPORTED = "rating-imported"
+WEEK_ENDED = "week-ended"
+GAME_VOIDED = "game-voided"
+CORRECTIONS_APPLIED = "corrections-applied"
+
+# How many players most games have, and how many a game may have.
 PAIR = 2
+MAX_PLAYERS = 32
 
 _MAX_MESSAGE = 1_000
 
@@ -29,6 +44,7 @@ class Rejected(Exception):  # noqa: N818 - an outcome of a record, not an error 
         self.message = message
 
 
+# Why an input is none: the reasons of game-rejected.
 REJECTIONS = {
     "too-large": "the record is over 1 MiB",
     "not-json": "the value is not a JSON object",
@@ -41,6 +57,24 @@ REJECTIONS = {
     "started-after-ended": "started_at is later than ended_at",
     "future": "ended_at is more than 24 hours after the record's own timestamp",
     "conflict": "the same game_id was seen with other content",
+}
+
+# Why a valid event did not count: the reasons of game-ignored.
+REASONS = {
+    "duplicate": "the same game_id with the same content was applied before",
+    "unrated": "the game was played unrated",
+    "no-result": "not every player has a rank, nor every player points",
+    "player-count": "the system does not rate games of this many players or sides",
+    "teams": "a team game, which only weekly counts",
+    "no-points": "the system needs points of every player",
+    "left": "a player left the game and the system's policy leaves these players unrated",
+    "voided": "the game was taken back, and a rebuild has applied that",
+    "late": "the game (or import) belongs to a week whose grace time is over",
+    "already-rated": "an import for a player who has games there already",
+    "not-importable": "an import for a system that computes a rating from the player's own games alone",
+    "already-closed": "the week of the closing (or import) was closed before",
+    "no-week": "an import into a weekly competition names no week",
+    "no-competition": "the ladder has no weekly competition",
 }
 
 
@@ -78,7 +112,7 @@ class Game(NamedTuple):
 
     @property
     def ended(self) -> datetime:
-        """Give the exact moment of the end, with the offset that the producer wrote."""
+        """Return the exact moment of the end, with the offset that the producer wrote."""
         return datetime.fromisoformat(self.ended_at)
 
 
@@ -121,26 +155,132 @@ class CorrectionsApplied:
     until: int
 
 
+# What the topic of finished games carries.
 Event = Game | RatingImported | WeekEnded | GameVoided | CorrectionsApplied
 
 
+class Counts(msgspec.Struct, gc=False):
+    """A player's rated games on a ladder: wins are sole first places, draws shared ones."""
+
+    games: int
+    wins: int
+    losses: int
+    draws: int
+
+
+class RatingChanged(msgspec.Struct, gc=False, omit_defaults=True):
+    """One player's rating in one system after one game, an import or a correction.
+
+    The fields stand in the order in which they are written. None is not a value that one may have: such a
+    field is absent. So are `game_id` and `ended_at` of an import or a correction, whose `reason` says so,
+    and what a system does not show: the week and level of a competition, a title.
+    """
+
+    topic: ClassVar[str] = RATING_CHANGED
+
+    change_id: str
+    ladder: str
+    system: str
+    player_id: str
+    game_id: str | None = None
+    # Always given. They have a default only because they are written behind a field that may be absent.
+    sequence: int = None  # type: ignore[assignment]
+    before: float = None  # type: ignore[assignment]
+    after: float = None  # type: ignore[assignment]
+    ended_at: str | None = None
+    statistics: Counts = None  # type: ignore[assignment]
+    reason: str | None = None
+    week: str | None = None
+    level: int | None = None
+    level_before: int | None = None
+    title: str | None = None
+    title_before: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Return the key of the record."""
+        return self.player_id
+
+
+class Reason(msgspec.Struct, gc=False, omit_defaults=True):
+    """Why a system did not count a game; `players` for whom it did not when it counted for the others."""
+
+    system: str
+    reason: str
+    players: Sequence[str] | None = None
+
+
+class GameIgnored(msgspec.Struct, gc=False, omit_defaults=True, kw_only=True):
+    """A valid game (or import: `player_id`, or closing: `week`) that did not count for the systems named."""
+
+    topic: ClassVar[str] = GAME_IGNORED
+
+    game_id: str | None = None
+    player_id: str | None = None
+    week: str | None = None
+    ladder: str
+    reasons: Sequence[Reason]
+    ended_at: ClassVar[None] = None
+
+    @property
+    def key(self) -> str:
+        """Return the key of the record."""
+        return self.ladder
+
+
+class StandingsRow(msgspec.Struct, gc=False):
+    """One line of a week's standings; `rank` 1 is best and equal points share it: 1, 2, 2, 4."""
+
+    player_id: str
+    rank: int
+    points: float
+    level: int
+    games: int
+    wins: int
+    losses: int
+    draws: int
+    abandons: int
+
+
+class CompetitionClosed(msgspec.Struct, gc=False):
+    """The standings of a closed week; `revision` counts 1, 2, 3 … and the last one is `final`."""
+
+    topic: ClassVar[str] = COMPETITION_CLOSED
+
+    ladder: str
+    week: str
+    revision: int
+    final: bool
+    ended_at: str
+    standings: Sequence[StandingsRow]
+
+    @property
+    def key(self) -> str:
+        """Return the key of the record."""
+        return self.ladder
+
+
+# What a fold publishes, written out; rejected records are passed on as they came.
+Output = RatingChanged | GameIgnored | CompetitionClosed
+
+
 def places(game: Game) -> Sequence[int] | None:
-    """Give every player's place, 1 the best, equal places for ties; None when the game has no result.
+    """Return every player's place, 1 the best, equal places for ties; None when the game has no result.
 
     Reported ranks are taken when every player has one; else they are derived from points, more is better
     (rules: "Without rank in every player it is derived from points", 0 points is a value). In a team game
     everyone has the place of the team's best member.
     """
-    found = game.ranks
-    if found is None:
+    individual = game.ranks
+    if individual is None:
         points = game.points
         if points is None:
             return None
-        found = [1 + sum(other > own for other in points) for own in points]
+        individual = [1 + sum(other > made for other in points) for made in points]
     teams = game.teams
     if teams is None:
-        return found
+        return individual
     best: dict[str, int] = {}
-    for team, place in zip(teams, found, strict=True):
+    for team, place in zip(teams, individual, strict=True):
         best[team] = min(place, best.get(team, place))
     return [best[team] for team in teams]

@@ -7,6 +7,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+# The outcomes of a record: every one has exactly one.
+RATED = "rated"
+IGNORED = "ignored"
+REJECTED = "rejected"
+NOTED = "noted"
+OUTCOMES = (RATED, IGNORED, REJECTED, NOTED)
+READ = "read"
+
 
 @dataclass
 class OutcomeCounts:
@@ -24,6 +32,19 @@ class OutcomeCounts:
             self.read += count
             setattr(self, outcome, getattr(self, outcome) + count)
 
+    def add(self, other: "OutcomeCounts") -> None:
+        """Count the records of another account too."""
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
+
+    def since(self, before: "OutcomeCounts") -> "OutcomeCounts":
+        """Return the account of the records behind an earlier one."""
+        return OutcomeCounts(**{name: count - getattr(before, name) for name, count in vars(self).items()})
+
+    def outcomes(self) -> str:
+        """Return the counts of the outcomes in words."""
+        return ", ".join(f"{getattr(self, name)} {name}" for name in OUTCOMES)
+
     def shown(self) -> dict[str, int]:
-        """Give the counts as JSON."""
+        """Return the counts as JSON."""
         return dict(vars(self))

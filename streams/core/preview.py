@@ -13,28 +13,19 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from streams.core.events import Game, RatingImported
-from streams.core.ladders import GAME_IGNORED, RATING_CHANGED, REASONS, Ladders, Output
+from streams.core.events import REASONS, Game, GameIgnored, Output, RatingChanged, RatingImported
+from streams.core.ladders import Ladders
 from streams.core.rankings import shown
-from streams.core.ratings.closeness import Closeness
 from streams.core.ratings.system import System
-from streams.core.ratings.weekly import PLAYER_ROW, Weekly
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
-from streams.core.weeks import week_of
 
 NEEDS_ROWS = "no-rows"
 _NEEDS_ROWS_TEXT = "depends on all games of the ladder, which only a deployment knows"
 
 _GAME_ID = "preview"
-_, _CLOSENESS_PLAYER, _CLOSENESS_RESULT = Closeness.row_kinds
-# Where the player stands in the key of a row that belongs to one, behind kind and ladder.
-_PLAYER_PART = {
-    "player": (0, 1),
-    _CLOSENESS_PLAYER: (0, 1),
-    _CLOSENESS_RESULT: (0, 3),
-    PLAYER_ROW: (1, 2),
-}
+# In the key of a row of a ladder; those of the runtime have fewer.
+_SLASHES = 2
 
 
 @dataclass(frozen=True)
@@ -50,7 +41,7 @@ class WaitingTable:
     game_type: str | None = None
 
     def players(self) -> list[str]:
-        """Give everyone at the table, side by side."""
+        """Return everyone at the table, side by side."""
         return [player_id for side in self.sides for player_id in side]
 
 
@@ -74,7 +65,7 @@ class Known:
 class Prospect(NamedTuple):
     """A player's rating in a system today, after the best and after the worst result for the player.
 
-    `reason` says why there is none of these: one of `streams.core.ladders.REASONS`, or `NEEDS_ROWS`.
+    `reason` says why there is none of these: one of `streams.core.events.REASONS`, or `NEEDS_ROWS`.
     """
 
     system: str
@@ -87,11 +78,11 @@ class Prospect(NamedTuple):
 
 
 def prospects(rules: LadderRules, table: WaitingTable, known: Known) -> list[Prospect]:
-    """Give what everyone at the table stands to win at best and to lose at worst, system by system.
+    """Return what everyone at the table stands to win at best and to lose at worst, system by system.
 
     Best is a win alone (by points: the others make none), worst the costliest of the defeats: alone in the
     last place, or against any of the others (by points: without one). Who only plays for a middle place
-    lies between. `closeness` has no prospects without a deployment's rows: it depends on all games.
+    lies between. A system that depends on all games has no prospects without a deployment's rows.
     """
     played = _Played()
     for game in possible_games(table):
@@ -99,16 +90,16 @@ def prospects(rules: LadderRules, table: WaitingTable, known: Known) -> list[Pro
         known.fold(rules).apply(game, out)
         played.take(out)
     fold = known.fold(rules)
-    found = []
+    prospects_of_all = []
     for fresh in rules.new_systems():
         system = fold.system(rules.ladder, fresh.name) or fresh
         for player_id in table.players():
-            rating, games = today(system, player_id, table.ended)
+            rating, games = system.rating_at(player_id, table.ended)
             best, worst, reason = played.extremes(system, player_id)
-            if system.name == Closeness.name and known.rows is None:
+            if system.needs_all_games and known.rows is None:
                 best, worst, reason = None, None, NEEDS_ROWS
-            found.append(Prospect(system.name, player_id, rating, games, best, worst, reason))
-    return found
+            prospects_of_all.append(Prospect(system.name, player_id, rating, games, best, worst, reason))
+    return prospects_of_all
 
 
 def possible_games(table: WaitingTable) -> Iterator[Game]:
@@ -122,36 +113,26 @@ def possible_games(table: WaitingTable) -> Iterator[Game]:
         yield _game(table, [2 if side == special else 1 for side in sides])
 
 
-def today(system: System, player_id: str, moment: datetime) -> tuple[float, int]:
-    """Give a player's rating and rated games in a system; in a competition those of the moment's week."""
-    if isinstance(system, Weekly):
-        week = system.standings(week_of(moment, system.context.timezone))
-        figures = ((place["points"], place["games"]) for place in week if place["player_id"] == player_id)
-        return next(figures, (0, 0))
-    if isinstance(system, Closeness):
-        _, games, _ = system.players.get(player_id, (0.0, 0, 0))
-        return system.rating(player_id), games
-    rating, games, _ = system.players.get(player_id, (system.parameters.start, 0, 0))
-    return rating, games
-
-
-def rows_of(rows: Iterable[tuple[str, Any]], table: WaitingTable) -> list[tuple[str, Any]]:
-    """Take what a preview needs from a deployment's rows: the players' own, and those of the whole ladder."""
+def rows_of(
+    rows: Iterable[tuple[str, Any]], rules: LadderRules, table: WaitingTable
+) -> list[tuple[str, Any]]:
+    """Return what a preview needs of a deployment's rows: the players' own, and those of the whole ladder."""
     players = set(table.players())
-    return [(key, row) for key, row in rows if _is_of(key, table.ladder, players)]
+    systems = {kind: system for system in rules.new_systems() for kind in system.row_kinds}
+    return [(key, row) for key, row in rows if _is_of(key, table.ladder, players, systems)]
 
 
 def shown_change(before: float, after: float) -> Decimal:
-    """Give a change as it is shown: the difference of the shown ratings."""
+    """Return a change as it is shown: the difference of the shown ratings."""
     return Decimal(shown(after)) - Decimal(shown(before))
 
 
-def preview_text(ladder: str, found: Sequence[Prospect], *, unrated: bool = False) -> str:
+def preview_text(ladder: str, prospects: Sequence[Prospect], *, unrated: bool = False) -> str:
     """Show prospects as lines of text; at an unrated table ratings stand in brackets (seed 000)."""
-    width = max((len(prospect.player_id) for prospect in found), default=0)
+    width = max((len(prospect.player_id) for prospect in prospects), default=0)
     lines = []
     system = ""
-    for prospect in found:
+    for prospect in prospects:
         if prospect.system != system:
             system = prospect.system
             lines.append(f"\n{ladder}, {system}")
@@ -172,11 +153,10 @@ class _Played:
 
     def take(self, out: Sequence[Output]) -> None:
         for output in out:
-            body: Mapping[str, Any] = output.body
-            if output.topic == RATING_CHANGED:
-                self.after[body["system"], body["player_id"]].append(body["after"])
-            elif output.topic == GAME_IGNORED:
-                self.reasons |= {reason["system"]: reason["reason"] for reason in body["reasons"]}
+            if isinstance(output, RatingChanged):
+                self.after[output.system, output.player_id].append(output.after)
+            elif isinstance(output, GameIgnored):
+                self.reasons |= {reason.system: reason.reason for reason in output.reasons}
 
     def extremes(self, system: System, player_id: str) -> tuple[float | None, float | None, str | None]:
         after = self.after.get((system.name, player_id))
@@ -211,16 +191,14 @@ def _game(table: WaitingTable, ranks: Sequence[int]) -> Game:
     )
 
 
-def _is_of(key: str, ladder: str, players: set[str]) -> bool:
-    if key.count("/") < 2:  # noqa: PLR2004 - a row of the runtime
+def _is_of(key: str, ladder: str, players: set[str], systems: Mapping[str, System]) -> bool:
+    if key.count("/") < _SLASHES:
         return False
-    kind, own, rest = split_key(key, 3)
-    if own != ladder or kind == "game":
+    kind, of_ladder, rest = split_key(key, _SLASHES + 1)
+    if of_ladder != ladder or kind == "game":
         return False
-    if kind not in _PLAYER_PART:
-        return True
-    part, parts = _PLAYER_PART[kind]
-    return split_key(rest, parts)[part] in players
+    player_id = rest if kind == "player" else systems[kind].player_of_row(kind, rest)
+    return player_id is None or player_id in players
 
 
 def _outlook(prospect: Prospect) -> str:

@@ -9,11 +9,13 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from streams.core.ratings import SYSTEMS
+from streams.core.ratings import SYSTEMS, competitions
 from streams.core.ratings.parameters import LadderFileError, described, parse, parse_duration
 from streams.core.ratings.system import LadderContext, System
 
 DEFAULT_REMEMBER = timedelta(days=7)
+_MAX_ID = 128
+_LEAST_ADVISED = 2
 _LADDER_KEYS = ("systems", "timezone", "advised_players", "remember")
 
 
@@ -31,16 +33,20 @@ class LadderRules:
     remember: timedelta = DEFAULT_REMEMBER
 
     def context(self) -> LadderContext:
-        """Give the systems what they need of the ladder."""
+        """Return what the systems need of the ladder."""
         return LadderContext(self.ladder, ZoneInfo(self.timezone), self.advised_players)
 
     def new_systems(self) -> list[System]:
-        """Make the ladder's systems, without any rows, in the order of the ladder file."""
+        """Return the ladder's systems, without any rows, in the order of the ladder file."""
         context = self.context()
         return [SYSTEMS[name](parameters, context) for name, parameters in self.systems.items()]
 
+    def competition(self) -> str | None:
+        """Return the name of the ladder's weekly competition; None when it has none."""
+        return next((name for name in self.systems if name in competitions()), None)
+
     def described(self) -> dict[str, Any]:
-        """Give the rules as plain JSON: equal rules, equal description."""
+        """Return the rules as plain JSON: equal rules, equal description."""
         return {
             "systems": {name: described(parameters) for name, parameters in self.systems.items()},
             "timezone": self.timezone,
@@ -50,7 +56,7 @@ class LadderRules:
 
 
 def parse_ladders(document: Mapping[str, Any]) -> dict[str, LadderRules]:
-    """Read a ladder file's document. Raises LadderFileError whose message names the key."""
+    """Return the ladders of a ladder file's document. Raises LadderFileError whose message names the key."""
     for key in document:
         if key != "ladders":
             raise LadderFileError(f"{key}: no such table; ladders stand under [ladders.NAME]")
@@ -62,18 +68,11 @@ def parse_ladders(document: Mapping[str, Any]) -> dict[str, LadderRules]:
 
 def _parse_ladder(ladder: str, table: Any) -> LadderRules:
     where = f"ladders.{ladder}"
-    if not ladder or len(ladder) > 128 or not ladder.isprintable() or "/" in ladder:  # noqa: PLR2004
-        raise LadderFileError(f"{where}: a ladder's name is 1 to 128 printable characters without '/'")
+    if not ladder or len(ladder) > _MAX_ID or not ladder.isprintable() or "/" in ladder:
+        raise LadderFileError(f"{where}: a ladder's name is 1 to {_MAX_ID} printable characters without '/'")
     if not isinstance(table, Mapping):
         raise LadderFileError(f"{where}: expected a table, not {table!r}")
-    names = table.get("systems")
-    if not isinstance(names, list) or not names:
-        raise LadderFileError(f"{where}.systems: expected a list of systems, not {names!r}")
-    for name in names:
-        if name not in SYSTEMS:
-            raise LadderFileError(f"{where}.systems: {name!r} is none of {', '.join(SYSTEMS)}")
-        if names.count(name) > 1:
-            raise LadderFileError(f"{where}.systems: {name!r} stands twice")
+    names = _parse_systems(table.get("systems"), f"{where}.systems")
     for key in table:
         if key not in _LADDER_KEYS and key not in names:
             raise LadderFileError(
@@ -93,6 +92,20 @@ def _parse_ladder(ladder: str, table: Any) -> LadderRules:
     )
 
 
+def _parse_systems(names: Any, where: str) -> list[str]:
+    if not isinstance(names, list) or not names:
+        raise LadderFileError(f"{where}: expected a list of systems, not {names!r}")
+    for name in names:
+        if name not in SYSTEMS:
+            raise LadderFileError(f"{where}: {name!r} is none of {', '.join(SYSTEMS)}")
+        if names.count(name) > 1:
+            raise LadderFileError(f"{where}: {name!r} stands twice")
+    weekly = [name for name in names if name in competitions()]
+    if len(weekly) > 1:
+        raise LadderFileError(f"{where}: a ladder has one weekly competition, not {' and '.join(weekly)}")
+    return names
+
+
 def _parse_timezone(value: Any, where: str) -> str:
     try:
         return ZoneInfo(value).key
@@ -104,6 +117,6 @@ def _parse_advised(table: Any, where: str) -> dict[str, int]:
     if not isinstance(table, Mapping):
         raise LadderFileError(f"{where}: expected numbers of players by game type, not {table!r}")
     for game_type, players in table.items():
-        if not isinstance(players, int) or isinstance(players, bool) or players < 2:  # noqa: PLR2004
+        if not isinstance(players, int) or isinstance(players, bool) or players < _LEAST_ADVISED:
             raise LadderFileError(f"{where}.{game_type}: expected a whole number from 2 on, not {players!r}")
     return dict(table)

@@ -9,38 +9,16 @@ Pure: standard library only.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
-from streams.core.events import Event, Game, places
-from streams.core.ladders import RATING_CHANGED, Publication, outputs
-from streams.core.ratings import bga, fundox, points
+from streams.core.events import Event, Game, RatingChanged, places
+from streams.core.publications import Publication, written_out
 from streams.core.rules import LadderRules
 
 # What a system was sure of and did not happen would cost infinitely much; it costs 20.7.
 _SUREST = 1e-9
-
-Expectation = Callable[[float, float, Any], float]
-
-
-def _fundox(own: float, other: float, parameters: fundox.Parameters) -> float:
-    """Give what the price says of winning: `1 / (1 + 10^((B - A) / scale))`."""
-    exponent = min((other - own) / parameters.scale, fundox.EXPONENT_LIMIT)
-    return float(1.0 / (1.0 + 10.0**exponent))
-
-
-def _points(own: float, other: float, _: Any) -> float:
-    """Give the expected part of the squared points, taken for the chance to win: `A / (A + B)`."""
-    return points.expectations([max(own, 0.0), max(other, 0.0)])[0]
-
-
-def _bga(own: float, other: float, parameters: bga.Parameters) -> float:
-    return bga.expectation(own, other, parameters.cap)
-
-
-EXPECTATIONS: Mapping[str, Expectation] = {"fundox": _fundox, "points": _points, "bga": _bga}
 
 
 @dataclass(slots=True)
@@ -59,12 +37,12 @@ class Score:
 
     @property
     def accuracy(self) -> float | None:
-        """Give the part of the comparisons that the higher-rated won; None without any."""
+        """Return the part of the comparisons that the higher-rated won; None without any."""
         return self.right / self.compared if self.compared else None
 
     @property
     def log_loss(self) -> float | None:
-        """Give the mean loss: 0 is all-knowing, 0.693 a coin; None without comparisons or chances."""
+        """Return the mean loss: 0 is all-knowing, 0.693 a coin; None without comparisons or chances."""
         return None if self.loss is None or not self.compared else self.loss / self.compared
 
 
@@ -72,11 +50,13 @@ class Tally:
     """Compares every game's result with the ratings before it."""
 
     def __init__(self, rules: Mapping[str, LadderRules]) -> None:
-        self._rules = rules
+        self._systems = {
+            (ladder, system.name): system
+            for ladder, ladder_rules in rules.items()
+            for system in ladder_rules.new_systems()
+        }
         self.scores = {
-            (ladder, system): Score(loss=0.0 if system in EXPECTATIONS else None)
-            for ladder, own in rules.items()
-            for system in own.systems
+            key: Score(loss=0.0 if system.gives_chances else None) for key, system in self._systems.items()
         }
 
     def add(self, event: Event, published: Sequence[Publication]) -> None:
@@ -84,17 +64,16 @@ class Tally:
         if not isinstance(event, Game) or event.abandoned is not None:
             return
         before: dict[str, dict[str, float]] = {}
-        for output in outputs(published):
+        for output in written_out(published):
             # What a correction changes is another game.
-            if output.topic == RATING_CHANGED and output.body.get("game_id") == event.game_id:
-                before.setdefault(output.body["system"], {})[output.body["player_id"]] = output.body["before"]
+            if isinstance(output, RatingChanged) and output.game_id == event.game_id:
+                before.setdefault(output.system, {})[output.player_id] = output.before
         for system, ratings in before.items():
             self._compare(event, system, ratings)
 
     def _compare(self, game: Game, system: str, ratings: Mapping[str, float]) -> None:
         score = self.scores[game.ladder, system]
-        expectation = EXPECTATIONS.get(system)
-        parameters = self._rules[game.ladder].systems[system]
+        foretelling = self._systems[game.ladder, system]
         for (one, rank), (other, rank_other) in combinations(_sides(game, ratings), 2):
             if rank == rank_other:
                 score.tied += 1
@@ -104,8 +83,8 @@ class Tally:
                 winner, loser = (one, other) if rank < rank_other else (other, one)
                 score.compared += 1
                 score.right += winner > loser
-                if expectation is not None and score.loss is not None:
-                    score.loss -= math.log(max(expectation(winner, loser, parameters), _SUREST))
+                if score.loss is not None:
+                    score.loss -= math.log(max(foretelling.expectation(winner, loser), _SUREST))
 
 
 def _sides(game: Game, ratings: Mapping[str, float]) -> Iterator[tuple[float, int]]:

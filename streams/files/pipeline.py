@@ -25,12 +25,12 @@ from typing import IO, Any, Self
 import msgspec.msgpack
 
 from streams.core.events import Game, Rejected
-from streams.core.ladders import GameRated
+from streams.core.publications import GameRated, rating_changes
 from streams.files.jsonl import batched
 from streams.processor import EVENTS_TOGETHER
+from streams.wire.decode import decode_checked_line
 from streams.wire.decode_fast import plain_values
-from streams.wire.events import decode_unusual_line
-from streams.wire.rating_changed import changed_events, encode_lines
+from streams.wire.encode import encode_lines
 
 # Batches on their way through the decoding process: enough for it never to wait.
 _BATCHES_AHEAD = 64
@@ -46,20 +46,7 @@ Entry = Game | None
 _new = tuple.__new__
 _pack = msgspec.msgpack.Encoder().encode
 _unpack: Any = msgspec.msgpack.Decoder().decode
-# A GameRated, or a line: ratings are whole numbers in some systems, and have to stay so.
-_Published = (
-    bytes
-    | tuple[
-        str,
-        str,
-        str,
-        tuple[tuple[str, tuple[tuple[str, Any, Any, int, Any], ...]], ...],
-        tuple[str, ...],
-        tuple[tuple[int, int, int, int], ...],
-        Any,
-    ]
-)
-_unpack_published = msgspec.msgpack.Decoder(list[_Published]).decode
+_unpack_published = msgspec.msgpack.Decoder(list[bytes | GameRated]).decode
 _unpack_batch = msgspec.msgpack.Decoder(tuple[list[Entry], bytes]).decode
 
 # Not fork: a copy of a process with threads is asking for trouble.
@@ -81,7 +68,7 @@ class Decoder:
         self._window = Semaphore(_BATCHES_AHEAD)
         self._error: BaseException | None = None
         self._leaving = False
-        self._found, results = _wide_pipe()
+        self._results, results = _wide_pipe()
         work, self._work = _wide_pipe()
         file = _position(lines)
         self._process = _spawn.Process(target=_decode, args=(work, results, file), daemon=True)
@@ -105,19 +92,19 @@ class Decoder:
         if kind is not None:
             self._process.kill()
         self._process.join()
-        self._found.close()
+        self._results.close()
         self._work.close()
 
     def __iter__(self) -> "Iterator[Batch]":
         while True:
             try:
-                found = self._found.recv_bytes()
+                batch = self._results.recv_bytes()
             except (EOFError, ConnectionError):
                 raise StageError("the decoding process has ended") from self._error
-            if found == _END:
+            if batch == _END:
                 break
             self._window.release()
-            yield Batch(*_unpack_batch(found))
+            yield Batch(*_unpack_batch(batch))
         if self._feeder is not None:
             self._feeder.join()
         if self._error is not None:
@@ -201,9 +188,9 @@ class Batch:
 
     @cached_property
     def lines(self) -> Sequence[bytes]:
-        """Give the lines."""
-        found: Sequence[bytes] = _unpack(self.packed)
-        return found
+        """Return the lines."""
+        lines: Sequence[bytes] = _unpack(self.packed)
+        return lines
 
 
 def decoded(lines: Sequence[bytes]) -> Batch:
@@ -217,16 +204,16 @@ def _decoded(lines: Sequence[bytes]) -> bytes:
 
 
 def lines_of(published: Iterable[GameRated | bytes]) -> bytes:
-    """Give what rated games publish, and lines that are encoded already, as JSON lines in order."""
-    found = []
+    """Return what rated games publish, and lines that are encoded already, as JSON lines in order."""
+    lines = []
     rated: list[GameRated] = []
     for entry in published:
         if isinstance(entry, bytes):
-            found += [encode_lines(changed_events(rated)), entry, b"\n"]
+            lines += [encode_lines(rating_changes(rated)), entry, b"\n"]
             rated.clear()
         else:
             rated.append(entry)
-    return b"".join([*found, encode_lines(changed_events(rated))])
+    return b"".join([*lines, encode_lines(rating_changes(rated))])
 
 
 def several_processors() -> bool:
@@ -241,12 +228,12 @@ def writes_standard_output(file: Any) -> bool:
 
 
 def _values(line: bytes) -> tuple[Any, ...] | None:
-    """Give the values of a game's fields in order; None for a line that is no game."""
+    """Return the values of a game's fields in order; None for a line that is no game."""
     values = plain_values(line)
     if values is not None:
         return values
     try:
-        event = decode_unusual_line(line)
+        event = decode_checked_line(line)
     except Rejected:
         return None
     return tuple(event) if type(event) is Game else None
@@ -261,7 +248,7 @@ def _begin() -> None:
 
 
 def _position(lines: Any) -> tuple[str, int] | None:
-    """Give the path of a file on disk and how far it was read; None for what is anything else."""
+    """Return the path of a file on disk and how far it was read; None for what is anything else."""
     if not (isinstance(lines, io.BufferedReader) and isinstance(lines.raw, io.FileIO) and lines.seekable()):
         return None
     # Standard input may be such a file, too, but its name is not a path that leads to it.
@@ -274,7 +261,7 @@ def _position(lines: Any) -> tuple[str, int] | None:
 
 
 def _wide_pipe() -> tuple[Connection, Connection]:
-    """Give both ends of a pipe, made as wide as the system lets everybody where it can be made wider."""
+    """Return both ends of a pipe, made as wide as the system lets everybody where it can be made wider."""
     reader, writer = _spawn.Pipe(duplex=False)
     if sys.platform == "linux":
         # A user with many pipes may be refused; a narrow one does the same, with more waiting.

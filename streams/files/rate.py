@@ -7,17 +7,10 @@ from typing import IO, Any
 
 import orjson
 
-from streams.core.events import Event, Rejected
-from streams.core.ladders import (
-    COMPETITION_CLOSED,
-    GAME_IGNORED,
-    RATING_CHANGED,
-    GameRated,
-    Ladders,
-    Output,
-    Publication,
-)
+from streams.core.events import Event, GameIgnored, RatingChanged, Rejected
+from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
+from streams.core.publications import GameRated, Publication
 from streams.core.rules import LadderRules
 from streams.core.tally import Tally
 from streams.files.jsonl import batched
@@ -30,8 +23,9 @@ from streams.files.pipeline import (
     several_processors,
     writes_standard_output,
 )
-from streams.processor import EVENTS_TOGETHER, decode_all, no_collection
-from streams.wire.events import GAME_REJECTED, decode_unusual_line
+from streams.processor import EVENTS_TOGETHER, Decoded, decode_all, no_collection, process_decoded
+from streams.wire.decode import decode_checked_line
+from streams.wire.encode import encode_json
 
 # With more lines than this, processes of their own for decoding and writing are worth their start.
 _LINES_ALONE = 20_000
@@ -84,81 +78,103 @@ class _Rating:
     def __init__(self, rules: Mapping[str, LadderRules], files: RateFiles, tally: Tally | None) -> None:
         self.counts = OutcomeCounts()
         self.lines = 0
-        self._fold = Ladders(rules)
-        self._tally = tally
-        self._changed = files.changed
-        self._writer: Writer | None = None
-        self._others = {
-            COMPETITION_CLOSED: files.closed,
-            GAME_IGNORED: files.ignored,
-            GAME_REJECTED: files.rejected,
-        }
+        self._ladders = Ladders(rules)
+        self._sink = _RateSink(files, tally)
 
     def write_changed_to(self, writer: Writer) -> None:
         """Let another process write the rating-changed events from here on."""
-        self._writer = writer
+        self._sink.writer = writer
 
     def take(self, batch: Batch) -> None:
         """Fold the events of the next lines, and write what they put out."""
         entries = batch.entries
-        places: Sequence[int] = range(len(entries))
-        events: list[Event | Rejected] = list(filter(None, entries))
+        positions: Sequence[int] = range(len(entries))
+        events: list[Decoded] = list(filter(None, entries))
         if len(events) < len(entries):
-            places, events = _events(batch)
-        published: list[Publication] = []
-        folded = self._fold.fold(events)
-        for place, event, (_, own, rejected) in zip(places, events, folded, strict=True):
-            if rejected is not None:
-                published.append(_rejection(self.lines + place + 1, rejected, batch.lines[place]))
-            else:
-                published += own
-                if self._tally is not None and not isinstance(event, Rejected):
-                    self._tally.add(event, own)
-        self.counts.count_all([outcome for outcome, _, _ in folded])
-        self._write(published)
-        self.lines += len(batch.entries)
+            positions, events = _events(batch)
+        self._sink.begin(batch, self.lines)
+        process_decoded(
+            lambda _, decoded_events: self._ladders.fold(decoded_events),
+            positions,
+            events,
+            self._sink,
+            self.counts,
+        )
+        self._sink.end()
+        self.lines += len(entries)
         # Nobody keeps the rows here; a fold remembers which have changed until it is asked.
-        self._fold.drop_changes()
+        self._ladders.drop_changes()
 
-    def _write(self, published: list[Publication]) -> None:
-        changed: list[GameRated | bytes] = []
+
+class _RateSink:
+    """Writes what the lines of a batch put out; items are positions in the batch."""
+
+    def __init__(self, files: RateFiles, tally: Tally | None) -> None:
+        self.writer: Writer | None = None
+        self._files = files
+        self._tally = tally
+        self._batch = Batch((), b"")
+        self._lines_before = 0
+        self._changed: list[GameRated | bytes] = []
+
+    def begin(self, batch: Batch, lines_before: int) -> None:
+        """Begin with a batch, of which so many lines came before."""
+        self._batch = batch
+        self._lines_before = lines_before
+        self._changed = []
+
+    def publish(self, item: int, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink
+        """Write what follows from one event."""
         for publication in published:
-            if not isinstance(publication, Output):
-                changed.append(publication)
-                for closing in publication[-1]:
-                    self._write_other(COMPETITION_CLOSED, closing)
-            elif publication.topic == RATING_CHANGED:
-                changed.append(orjson.dumps(publication.body))
+            if isinstance(publication, GameRated):
+                self._changed.append(publication)
+                for closing in publication.closings:
+                    _write_line(self._files.closed, encode_json(closing))
+            elif isinstance(publication, RatingChanged):
+                self._changed.append(encode_json(publication))
+            elif isinstance(publication, GameIgnored):
+                _write_line(self._files.ignored, encode_json(publication))
             else:
-                self._write_other(publication.topic, publication.body)
-        if self._writer is not None:
-            if changed:
-                self._writer.write(changed)
-        elif self._changed is not None:
-            self._changed.write(lines_of(changed))
+                _write_line(self._files.closed, encode_json(publication))
+        if self._tally is not None:
+            self._tally.add(event, published)
 
-    def _write_other(self, topic: str, body: Mapping[str, Any]) -> None:
-        file = self._others[topic]
-        if file is not None:
-            file.write(orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE))
+    def reject(self, item: int, rejected: Rejected) -> None:
+        """Write a line that is no valid event, with its number and text."""
+        if self._files.rejected is None:
+            return
+        body = {
+            "line": self._lines_before + item + 1,
+            "reason": rejected.reason,
+            "message": rejected.message,
+            "value": self._batch.lines[item].rstrip(b"\r\n").decode(errors="backslashreplace"),
+        }
+        _write_line(self._files.rejected, orjson.dumps(body))
+
+    def end(self) -> None:
+        """Write the rating-changed events of the batch."""
+        if self.writer is not None:
+            if self._changed:
+                self.writer.write(self._changed)
+        elif self._files.changed is not None:
+            self._files.changed.write(lines_of(self._changed))
 
 
-def _events(batch: Batch) -> tuple[list[int], list[Event | Rejected]]:
-    """Give the events of lines that are not all games, with their places; blank lines have none."""
-    places = []
-    events: list[Event | Rejected] = []
-    for place, entry in enumerate(batch.entries):
+def _write_line(file: IO[bytes] | None, line: bytes) -> None:
+    if file is not None:
+        file.write(line + b"\n")
+
+
+def _events(batch: Batch) -> tuple[list[int], list[Decoded]]:
+    """Return the events of lines that are not all games, with their positions; blank lines have none."""
+    positions = []
+    events: list[Decoded] = []
+    for position, entry in enumerate(batch.entries):
         if entry is not None:
             events.append(entry)
-        elif batch.lines[place].strip():
-            events += decode_all(decode_unusual_line, (batch.lines[place],))
+        elif batch.lines[position].strip():
+            events += decode_all(decode_checked_line, (batch.lines[position],))
         else:
             continue
-        places.append(place)
-    return places, events
-
-
-def _rejection(number: int, rejected: Rejected, line: bytes) -> Output:
-    text = line.rstrip(b"\r\n").decode(errors="backslashreplace")
-    body = {"line": number, "reason": rejected.reason, "message": rejected.message, "value": text}
-    return Output(GAME_REJECTED, "", body)
+        positions.append(position)
+    return positions, events

@@ -15,39 +15,37 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, Protocol, Self, cast
+from typing import IO, Any, Protocol, Self, cast, get_args, get_type_hints
 
+import msgspec
 import orjson
 import zstandard
 
-from streams.core.ladders import RATING_CHANGED, GameRated, rating_changes
+from streams.core.events import RATING_CHANGED, Counts, RatingChanged
+from streams.core.publications import GameRated, rating_changes
 from streams.files.report import FileReport
-from streams.wire.rating_changed import changed_events, encode_lines
+from streams.wire.encode import encode_lines
 from streams.wire.schemas import first_error, validator
 
-# Each column and its type; statistics are those named in the second table.
-COLUMNS = {
-    "change_id": "string",
-    "ladder": "string",
-    "system": "string",
-    "player_id": "string",
-    "game_id": "string",
-    "sequence": "int64",
-    "before": "double",
-    "after": "double",
-    "ended_at": "timestamp",
-    "games": "int64",
-    "wins": "int64",
-    "losses": "int64",
-    "draws": "int64",
-    "reason": "string",
-    "title": "string",
-    "title_before": "string",
-    "week": "string",
-    "level": "int64",
-    "level_before": "int64",
-}
-STATISTICS = ("games", "wins", "losses", "draws")
+STATISTICS = Counts.__struct_fields__
+_KINDS = {int: "int64", float: "double", str: "string"}
+# Where readers know them: these were the last columns from the beginning on, whatever stands before them.
+_LAST = ("week", "level", "level_before")
+
+
+def _columns() -> dict[str, str]:
+    """Return each column and its type: the fields of a rating-changed, its statistics among them."""
+    columns: dict[str, str] = {}
+    for name, kind in get_type_hints(RatingChanged).items():
+        if kind is Counts:
+            columns |= dict.fromkeys(STATISTICS, "int64")
+        elif name in RatingChanged.__struct_fields__:
+            columns[name] = _KINDS[next(part for part in (*get_args(kind), kind) if part in _KINDS)]
+    columns["ended_at"] = "timestamp"
+    return {name: columns[name] for name in (*(name for name in columns if name not in _LAST), *_LAST)}
+
+
+COLUMNS = _columns()
 # Some 10 MB of rows in memory, and groups large enough for readers to skip by.
 ROW_GROUP = 65_536
 _TEXT_AT_ONCE = 1 << 16
@@ -100,7 +98,7 @@ def open_writer(path: str, form: str | None = None) -> EventWriter:
 
 
 def flattened(event: Mapping[str, Any]) -> list[Any]:
-    """Give an event's values in the order of COLUMNS; None for those it has not."""
+    """Return an event's values in the order of COLUMNS; None for those it has not."""
     statistics = event["statistics"]
     return [(statistics if column in STATISTICS else event).get(column) for column in COLUMNS]
 
@@ -172,8 +170,8 @@ class _Writer(ABC):
 
     def write_rated(self, rated: GameRated) -> None:
         """Write what a rated game publishes, but for the standings of a closed week."""
-        for body in rating_changes(rated):
-            self.write(body)
+        for change in rating_changes((rated,)):
+            self.write(msgspec.to_builtins(change))
 
     @abstractmethod
     def finish(self) -> None:
@@ -202,7 +200,7 @@ class JsonLinesWriter(_Writer):
 
     def write_rated(self, rated: GameRated) -> None:
         """Write what a rated game publishes, in a third of the time."""
-        self._target.stream.write(encode_lines(changed_events((rated,))))
+        self._target.stream.write(encode_lines(rating_changes((rated,))))
 
     def finish(self) -> None:
         """Hold nothing back."""

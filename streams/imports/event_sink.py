@@ -7,7 +7,7 @@ import orjson
 
 from streams.core.events import Game, RatingImported, Rejected
 from streams.files.report import FileReport, LineError
-from streams.wire.events import decode_line
+from streams.wire.decode import decode_line
 
 # An id that comes back is a mistake of the file: rows of one game that do not stand together, or the same
 # game exported twice. The last 100,000 are some 20 MB; older ones are the fold's to find.

@@ -13,9 +13,10 @@ from typing import Any
 
 from aiokafka import TopicPartition
 
-from streams.core.ladders import RATING_CHANGED
+from streams.core.events import GAME_REJECTED, RATING_CHANGED
+from streams.core.outcomes import OUTCOMES, READ, OutcomeCounts
 from streams.replay.errors import ReplayError
-from streams.replay.folding import OUTCOMES, READ, Rules, same_row
+from streams.replay.folding import Rules, same_row
 from streams.replay.log import (
     PartitionReplay,
     high_watermarks,
@@ -25,12 +26,12 @@ from streams.replay.log import (
 )
 from streams.replay.matching import Kind, Marks, Matching
 from streams.replay.offset_ranges import OffsetRange, exact_ranges
-from streams.replay.published import Published, Publisher, Target, header, ladder_of, marks, shown
+from streams.replay.published import Published, PublishedSink, Target, header, ladder_of, marks, shown
 from streams.replay.snapshot import read_header, read_offsets, read_partition
 from streams.runtime.changelog import PartitionState, read_state
 from streams.runtime.reader import read_up_to, reading
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
-from streams.wire.events import ERROR_HEADER, GAME_REJECTED
+from streams.wire.encode import ERROR_HEADER
 
 _MAX_SHOWN = 2_000
 
@@ -62,7 +63,7 @@ class AuditReport:
     differences: list[Difference] = field(default_factory=list)
     totals: Counter[Kind] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: OutcomeCounts = field(default_factory=OutcomeCounts)
     offsets: list[int] = field(default_factory=list)
     rows: int = 0
     published: int = 0
@@ -90,7 +91,7 @@ class AuditRequest:
 
 @dataclass
 class _Expected:
-    """What follows from the offset_range of one input partition."""
+    """What follows from the range of one input partition."""
 
     offset_range: OffsetRange
     due: int
@@ -140,7 +141,7 @@ def _snapshot_offsets(request: AuditRequest, settings: Settings) -> dict[int, in
 
 
 async def _published_ends(settings: Settings) -> dict[TopicPartition, int]:
-    """Give the ends of everything published, records of transactions not committed yet included.
+    """Return the ends of everything published, records of transactions not committed yet included.
 
     Reading committed records up to there waits for these transactions: a transaction that the changelog had
     may be committed there some milliseconds later.
@@ -241,7 +242,7 @@ class _Audit:
             self._settings,
             self._request.rules,
             offset_range,
-            Publisher(self._settings, self._changed_partitions, give),
+            PublishedSink(self._settings, self._changed_partitions, give),
             rows=None if snapshot is None else read_partition(snapshot, offset_range.partition),
             keep_rows=True,
             advance=advance,
@@ -341,12 +342,12 @@ class _Audit:
             self.report.add(Difference(Kind.ROW, where, expected, found))
 
     def _compare_counts(
-        self, offset_range: OffsetRange, counts: Mapping[str, int], found: Mapping[str, int]
+        self, offset_range: OffsetRange, counts: OutcomeCounts, told: Mapping[str, int]
     ) -> None:
-        self.report.counts.update(counts)
-        told = {name: found.get(name, 0) for name in (READ, *OUTCOMES)}
-        if told != counts:
-            self._account(offset_range, str(dict(counts)), str(told))
+        self.report.counts.add(counts)
+        told = {name: told.get(name, 0) for name in (READ, *OUTCOMES)}
+        if told != counts.shown():
+            self._account(offset_range, str(counts.shown()), str(told))
         if told[READ] != sum(told[name] for name in OUTCOMES):
             self._account(offset_range, f"outcomes of {told[READ]} records", str(told))
 
@@ -359,7 +360,7 @@ class _Audit:
             self.report.notes.append(f"{records} records were published by {source or 'somebody else'}")
         passed = sum(s.passed_over for e in self._expected.values() for s in e.sequences.values())
         if passed:
-            self.report.notes.append(f"{passed} records before the offset_range compared were passed over")
+            self.report.notes.append(f"{passed} records before the range compared were passed over")
 
 
 def _different_rows(rows: Mapping[str, Any], found: Mapping[str, bytes]) -> Iterator[str]:

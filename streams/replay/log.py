@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from operator import attrgetter
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -12,15 +13,15 @@ from aiokafka.structs import ConsumerRecord
 
 from streams.core.corrections import CorrectionPlan
 from streams.core.events import Rejected
-from streams.processor import no_collection
+from streams.processor import Sink, no_collection
 from streams.replay.errors import LostError, ReplayError
-from streams.replay.folding import CorrectionsFound, PartitionFold, Rules, Sink
+from streams.replay.folding import CorrectionsFound, PartitionFold, Rules
 from streams.replay.offset_ranges import Bounds, OffsetRange
 from streams.replay.positions import Position
 from streams.runtime.changelog import PartitionState
 from streams.runtime.reader import end_offset, new_reader, read_up_to, reading
 from streams.runtime.settings import Settings
-from streams.wire.events import decode_consumed
+from streams.wire.decode import decode_consumed
 
 # Records folded before the next fetch gets a turn; about 20 ms, so that the broker is never waited for.
 _RECORDS_BETWEEN_PAUSES = 2_000
@@ -29,6 +30,7 @@ _CORRECTING_TYPES = (b"game-voided.", b"corrections-applied.")
 _VERSION_FIELD = b'"version"'
 
 Advance = Callable[[int], None]
+_offset = attrgetter("offset")
 
 
 async def partitions_of(settings: Settings, *topics: str) -> list[TopicPartition]:
@@ -54,7 +56,7 @@ async def partition_count(settings: Settings, topic: str) -> int:
 
 
 async def high_watermarks(bootstrap_servers: str, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Give the offset behind the last record of each partition, committed or not."""
+    """Return the offset behind the last record of each partition, committed or not."""
     reader = AIOKafkaConsumer(bootstrap_servers=bootstrap_servers, enable_auto_commit=False)
     await reader.start()
     try:
@@ -99,7 +101,7 @@ async def records_between(
 
 
 class PartitionReplay:
-    """The fold of one offset_range of the input; `run` it to its end, or first to somewhere on the way."""
+    """The fold of one range of the input; `run` it to its end, or first to somewhere on the way."""
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class PartitionReplay:
         self._settings = settings
         self._rules = rules
         self._offset_range = offset_range
-        self._taker = sink
+        self._sink = sink
         self._loaded = rows
         self._keep_rows = keep_rows
         self._advance = advance
@@ -132,8 +134,8 @@ class PartitionReplay:
             while self._next < end:
                 try:
                     await self._fold_up_to(end)
-                except CorrectionsFound as found:
-                    await self._begin_again(found.offset)
+                except CorrectionsFound as corrections:
+                    await self._begin_again(corrections)
 
     async def _fold_up_to(self, end: int) -> None:
         async for records in records_between(self._settings.bootstrap_servers, self._tp, self._next, end):
@@ -143,36 +145,35 @@ class PartitionReplay:
     async def _apply(self, records: list[ConsumerRecord]) -> None:
         for start in range(0, len(records), _RECORDS_BETWEEN_PAUSES):
             piece = records[start : start + _RECORDS_BETWEEN_PAUSES]
-            numbered = [(record.offset, record) for record in piece]
-            self.fold.apply(numbered, decode_consumed, self._taker, self._emit_from)
+            self.fold.apply(piece, decode_consumed, self._sink, self._emit_from)
             await asyncio.sleep(0)
         self._next = records[-1].offset + 1
         if self._next > self._reported:
             self._advance(self._next - self._reported)
             self._reported = self._next
 
-    async def _begin_again(self, marker: int) -> None:
+    async def _begin_again(self, corrections: CorrectionsFound) -> None:
         """Fold from the start again with a plan; what was put out so far stays as it is."""
         if self._loaded is not None:
             raise ReplayError(
-                f"partition {self._tp.partition}: corrections were applied at offset {marker}, behind the "
+                f"partition {self._tp.partition}: {corrections}, behind the "
                 f"snapshot's; a replay over them begins at the beginning of the log, or from a snapshot "
                 f"taken later"
             )
         plan = await read_plan(self._settings, self._tp, self._offset_range.start, self._offset_range.end)
-        self._emit_from = max(self._emit_from, marker)
+        self._emit_from = max(self._emit_from, corrections.resume)
         self._next = self._offset_range.start
         self.fold = self._new_fold(plan)
 
-    def _new_fold(self, plan: CorrectionPlan | None) -> PartitionFold:
-        fold = PartitionFold(self._rules, self._settings.app_id, plan, keep_rows=self._keep_rows)
+    def _new_fold(self, plan: CorrectionPlan | None) -> PartitionFold[ConsumerRecord]:
+        fold = PartitionFold(self._rules, self._settings.app_id, _offset, plan, keep_rows=self._keep_rows)
         if self._loaded is not None:
             fold.load(self._loaded.rows, self._loaded.counts)
         return fold
 
 
 async def read_plan(settings: Settings, tp: TopicPartition, start: int, end: int) -> CorrectionPlan:
-    """Look through a offset_range for corrections; only records that may be one are decoded."""
+    """Look through a range for corrections; only records that may be one are decoded."""
     plan = CorrectionPlan(settings.app_id)
     async for records in records_between(settings.bootstrap_servers, tp, start, end):
         for record in records:
@@ -195,7 +196,7 @@ def _may_correct(record: ConsumerRecord) -> bool:
 
 @asynccontextmanager
 async def _exact_reader(bootstrap_servers: str) -> AsyncIterator[AIOKafkaConsumer]:
-    """Give a reader that does not jump to the beginning when the records it wants are gone."""
+    """Return a reader that does not jump to the beginning when the records it wants are gone."""
     reader = new_reader(bootstrap_servers, auto_offset_reset="none")
     await reader.start()
     try:

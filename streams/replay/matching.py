@@ -70,11 +70,11 @@ class Matching:
         self._offsets.append(offset)
 
     def offset(self, place: int) -> int:
-        """Give the input offset of an expected record."""
+        """Return the input offset of an expected record."""
         return self._offsets[place]
 
     def content(self, place: int) -> int:
-        """Give the hash of an expected record's content."""
+        """Return the hash of an expected record's content."""
         return self._contents[place]
 
     def is_next(self, marks: Marks) -> bool:
@@ -92,7 +92,7 @@ class Matching:
         return self._find_elsewhere(marks)
 
     def missing(self, due: int) -> list[int]:
-        """Give what was expected of input offsets below `due` and not found, when all is read."""
+        """Return what was expected of input offsets below `due` and not found, when all is read."""
         late = range(self._next, bisect_left(self._offsets, due))
         if not self._whole and not self._begun:
             # All that is left was published later: whatever these were is among what was deleted.

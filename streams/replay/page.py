@@ -41,7 +41,7 @@ a { color: var(--mark); }
 
 
 def page(title: str, about: str, comparisons: Sequence[Comparison], top: int) -> str:
-    """Give the whole page."""
+    """Return the whole page."""
     links = "".join(
         f'<li><a href="#part-{number}">{escape(found.ladder)}, {escape(found.system)}</a>: '
         f"{escape(summary(found))}</li>"

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from streams.core.events import Event, Rejected
-from streams.core.ladders import RATING_CHANGED, Publication
+from streams.core.events import GAME_REJECTED, RATING_CHANGED, Event, Rejected
+from streams.core.publications import Publication
 from streams.replay.matching import Marks
 from streams.runtime.batches import partition_of
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
-from streams.wire.events import ERROR_HEADER, GAME_REJECTED, Headers, encode_published
+from streams.wire.encode import ERROR_HEADER, Headers, encode_published
 
 # Of records in a topic with message.timestamp.type=LogAppendTime the timestamp is the broker's.
 _NO_TIMESTAMP = -1
@@ -29,8 +29,8 @@ class Published(NamedTuple):
     timestamp: int
 
 
-class Publisher:
-    """A Sink that gives each record as the owner of its partition publishes it, with its input's offset."""
+class PublishedSink:
+    """Gives each record as the owner of its partition publishes it, with its input's offset."""
 
     def __init__(
         self, settings: Settings, changed_partitions: int, give: Callable[[Published, int], None]
@@ -41,23 +41,24 @@ class Publisher:
         self._changed_partitions = changed_partitions
         self._give = give
 
-    def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002
+    def publish(self, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink
         """Give what one input record publishes."""
         position = f"{item.topic}/{item.partition}/{item.offset}"
         for name, (key, value, headers) in encode_published(published, self._source, position):
             topic, partition = self._settings.topic(name), item.partition
             if topic == self._changed:
                 partition = partition_of(key, self._changed_partitions)
-            self._give(Published(topic, partition, key, value, headers, item.timestamp), offset)
+            self._give(Published(topic, partition, key, value, headers, item.timestamp), item.offset)
 
-    def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
-        """Give one rejection."""
+    def reject(self, item: Any, rejected: Rejected) -> None:
+        """Return one rejection."""
         topic = self._settings.topic(GAME_REJECTED)
-        self._give(Published(topic, item.partition, *rejected_record(rejected, item), item.timestamp), offset)
+        record = Published(topic, item.partition, *rejected_record(rejected, item), item.timestamp)
+        self._give(record, item.offset)
 
 
 def header(headers: Iterable[tuple[str, bytes]], name: str) -> bytes:
-    """Give the last header of a name; empty when there is none."""
+    """Return the last header of a name; empty when there is none."""
     found = b""
     for key, content in headers:
         if key == name:
@@ -66,7 +67,7 @@ def header(headers: Iterable[tuple[str, bytes]], name: str) -> bytes:
 
 
 def marks(record: Any, *, rejected: bool) -> Marks:
-    """Give what tells a record, expected or found: the position of a rejected input, else its `ce_id`."""
+    """Return what tells a record, expected or found: the position of a rejected input, else its `ce_id`."""
     headers = tuple(record.headers)
     name = f"{ERROR_HEADER}offset" if rejected else "ce_id"
     own = getattr(record, "timestamp_type", _PRODUCERS_OWN) == _PRODUCERS_OWN
@@ -78,7 +79,7 @@ def marks(record: Any, *, rejected: bool) -> Marks:
 
 
 def ladder_of(record: Any) -> bytes:
-    """Give the ladder of a rating-changed as its id has it, escaped."""
+    """Return the ladder of a rating-changed as its id has it, escaped."""
     return header(record.headers, "ce_id").partition(b"/")[0]
 
 

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from streams.core.events import Event, Rejected
-from streams.core.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED, Output, Publication
+import msgspec
+
+from streams.core.events import (
+    COMPETITION_CLOSED,
+    GAME_IGNORED,
+    GAME_REJECTED,
+    RATING_CHANGED,
+    Event,
+    Output,
+    Rejected,
+)
+from streams.core.publications import GameRated, Publication
 from streams.files.tables import EventWriter, open_writer
-from streams.wire.events import GAME_REJECTED
 
 TABLES = "tables"
 _LINES = "jsonl"
@@ -26,18 +35,19 @@ class ReplayFiles:
     tables: str | None = None
 
     def by_content(self) -> dict[str, str]:
-        """Give the files that are wanted, by topic, and of rows as `tables`."""
-        found = {
+        """Return the files that are wanted, by topic, and of rows as `tables`."""
+        paths = {
             RATING_CHANGED: self.changed,
             COMPETITION_CLOSED: self.closed,
             GAME_IGNORED: self.ignored,
             GAME_REJECTED: self.rejected,
             TABLES: self.tables,
         }
-        return {content: path for content, path in found.items() if path is not None}
+        return {content: path for content, path in paths.items() if path is not None}
 
 
-Describe = Callable[[int, Any, Rejected], Mapping[str, Any]]
+# Says which item was rejected, and why.
+Describe = Callable[[Any, Rejected], Mapping[str, Any]]
 
 
 class FileSink:
@@ -64,27 +74,27 @@ class FileSink:
     ) -> None:
         self._opened.__exit__(kind, error, trace)
 
-    def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002
-        """Write what one event has published."""
+    def publish(self, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink
+        """Write what follows from one event."""
         for publication in published:
-            if isinstance(publication, Output):
-                self._write(publication.topic, publication.body)
+            if not isinstance(publication, GameRated):
+                self._write(publication)
                 continue
             if self._changed is not None:
                 self._changed.write_rated(publication)
-            for closing in publication[-1]:
-                self._write(COMPETITION_CLOSED, closing)
+            for closing in publication.closings:
+                self._write(closing)
 
-    def _write(self, topic: str, body: Mapping[str, Any]) -> None:
-        writer = self._writers.get(topic)
+    def _write(self, event: Output) -> None:
+        writer = self._writers.get(event.topic)
         if writer is not None:
-            writer.write(body)
+            writer.write(msgspec.to_builtins(event))
 
-    def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
+    def reject(self, item: Any, rejected: Rejected) -> None:
         """Write one rejection."""
         writer = self._writers.get(GAME_REJECTED)
         if writer is not None:
-            writer.write(self._describe(offset, item, rejected))
+            writer.write(self._describe(item, rejected))
 
     def write(self, content: str, body: Mapping[str, Any]) -> None:
         """Write one line that another sink has written."""
@@ -98,8 +108,8 @@ class FileSink:
                 writer.write({"key": key, "row": rows[key]})
 
 
-def describe_record(_: int, record: Any, rejected: Rejected) -> Mapping[str, Any]:
-    """Say which record was rejected, and why."""
+def describe_record(record: Any, rejected: Rejected) -> Mapping[str, Any]:
+    """Return which record was rejected, and why."""
     return {
         "topic": record.topic,
         "partition": record.partition,
@@ -110,8 +120,9 @@ def describe_record(_: int, record: Any, rejected: Rejected) -> Mapping[str, Any
     }
 
 
-def describe_line(number: int, line: bytes, rejected: Rejected) -> Mapping[str, Any]:
-    """Say which line was rejected, and why; lines count from 1."""
+def describe_line(numbered: tuple[int, bytes], rejected: Rejected) -> Mapping[str, Any]:
+    """Return which line was rejected, and why; lines count from 1."""
+    number, line = numbered
     return {
         "line": number + 1,
         "reason": rejected.reason,

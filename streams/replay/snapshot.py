@@ -48,7 +48,7 @@ class Header:
 
 
 def described(rules: Rules) -> dict[str, Any]:
-    """Give rules as plain JSON, by ladder."""
+    """Return rules as plain JSON, by ladder."""
     found: dict[str, Any] = orjson.loads(orjson.dumps({name: own.described() for name, own in rules.items()}))
     return found
 

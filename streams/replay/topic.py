@@ -8,17 +8,17 @@ import asyncio
 import multiprocessing
 import tempfile
 import zoneinfo
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty
 from typing import Any
 
 import orjson
 
+from streams.core.outcomes import OutcomeCounts
 from streams.processor import no_collection
 from streams.replay.folding import Rules
 from streams.replay.log import PartitionReplay
@@ -46,7 +46,7 @@ def replay_topic(
     files: ReplayFiles,
     processes: int,
     advance: Callable[[int], None],
-) -> Counter[str]:
+) -> OutcomeCounts:
     """Fold the ranges, write the files, and give the account of the records read."""
     with FileSink(files.by_content(), describe_record) as sink:
         if processes == 1 or len(ranges) == 1:
@@ -57,8 +57,8 @@ def replay_topic(
 
 def replay_range(
     job: Job, offset_range: OffsetRange, sink: FileSink, files: ReplayFiles, advance: Callable[[int], None]
-) -> dict[str, int]:
-    """Fold one offset_range into an sink, and give the account of its records."""
+) -> OutcomeCounts:
+    """Fold one range into an sink, and give the account of its records."""
     keep_rows = files.tables is not None
     wants_events = any(content != TABLES for content in files.by_content())
     replay = PartitionReplay(
@@ -70,11 +70,11 @@ def replay_range(
         keep_rows=keep_rows,
         advance=advance,
     )
-    before = dict(replay.fold.counts)
+    before = replace(replay.fold.counts)
     with no_collection():
         asyncio.run(replay.run())
         sink.write_rows(replay.fold.rows())
-    return {name: count - before[name] for name, count in replay.fold.counts.items()}
+    return replay.fold.counts.since(before)
 
 
 def _replay_here(
@@ -83,10 +83,10 @@ def _replay_here(
     sink: FileSink,
     files: ReplayFiles,
     advance: Callable[[int], None],
-) -> Counter[str]:
-    counts: Counter[str] = Counter()
+) -> OutcomeCounts:
+    counts = OutcomeCounts()
     for offset_range in ranges:
-        counts.update(replay_range(job, offset_range, sink, files, advance))
+        counts.add(replay_range(job, offset_range, sink, files, advance))
     return counts
 
 
@@ -101,8 +101,8 @@ class _Pool:
 
 def _replay_in_processes(
     job: Job, ranges: Sequence[OffsetRange], sink: FileSink, files: ReplayFiles, pool: _Pool
-) -> Counter[str]:
-    counts: Counter[str] = Counter()
+) -> OutcomeCounts:
+    counts = OutcomeCounts()
     # Not fork: a copy of a process with an event loop and threads is asking for trouble.
     spawn = multiprocessing.get_context("spawn")
     steps = spawn.Queue()
@@ -113,7 +113,7 @@ def _replay_in_processes(
         ]
         try:
             for offset_range, future in zip(ranges, futures, strict=True):
-                counts.update(_await(future, steps, pool.advance))
+                counts.add(_await(future, steps, pool.advance))
                 _take_over(_part_files(pool.folder, offset_range, files), sink)
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
@@ -131,12 +131,12 @@ def _start_child(steps: Any) -> None:
     zoneinfo.reset_tzpath(to=())
 
 
-def _replay_part(job: Job, offset_range: OffsetRange, files: ReplayFiles) -> dict[str, int]:
+def _replay_part(job: Job, offset_range: OffsetRange, files: ReplayFiles) -> OutcomeCounts:
     with FileSink(files.by_content(), describe_record) as sink:
         return replay_range(job, offset_range, sink, files, _steps.put)
 
 
-def _await(future: "Future[dict[str, int]]", steps: Any, advance: Callable[[int], None]) -> Mapping[str, int]:
+def _await(future: "Future[OutcomeCounts]", steps: Any, advance: Callable[[int], None]) -> OutcomeCounts:
     while True:
         done = future.done()
         try:
@@ -163,7 +163,7 @@ def _take_over(parts: ReplayFiles, sink: FileSink) -> None:
 
 @contextmanager
 def _parts_beside(files: ReplayFiles) -> Iterator[Path]:
-    """Give a folder for parts on the disk of the files, which has room for them."""
+    """Return a folder for parts on the disk of the files, which has room for them."""
     named = [path for path in files.by_content().values() if path != "-"]
     where = Path(named[0]).absolute().parent if named else None
     with tempfile.TemporaryDirectory(prefix=".ladderlog-replay-", dir=where) as folder:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from streams.core.compare import Comparison, Figure, compare
 from streams.core.events import Event, Rejected
-from streams.core.ladders import Publication
+from streams.core.publications import Publication
 from streams.core.tally import Score, Tally
 from streams.replay.files import replay_lines
 from streams.replay.folding import PartitionFold, Rules
@@ -30,11 +30,11 @@ class TallySink:
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
 
-    def take(self, offset: int, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002
-        """Add what one event has published."""
+    def publish(self, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink
+        """Add what follows from one event."""
         self._tally.add(event, published)
 
-    def reject(self, offset: int, item: Any, rejected: Rejected) -> None:
+    def reject(self, item: Any, rejected: Rejected) -> None:
         """Count nothing."""
 
 
@@ -82,7 +82,7 @@ def _new_outcome(rules: Rules) -> Outcome:
     return Outcome({key: {} for key in keys}, Tally(rules))
 
 
-def _add_ratings(outcome: Outcome, fold: PartitionFold) -> None:
+def _add_ratings(outcome: Outcome, fold: PartitionFold[Any]) -> None:
     for key, found in outcome.ratings.items():
         found.update({player_id: rating for player_id, rating, _ in fold.ratings(*key)})
 

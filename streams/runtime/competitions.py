@@ -2,20 +2,19 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
-import orjson
+import msgspec
 from aiokafka import TopicPartition
 
-from streams.core.ladders import COMPETITION_CLOSED, Ladders
+from streams.core.events import COMPETITION_CLOSED, CompetitionClosed
+from streams.core.ladders import Ladders
 from streams.core.rankings import shown
-from streams.core.ratings.weekly import Weekly
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
 from streams.runtime.status import read_fold
 
 
-async def read_closed(settings: Settings) -> dict[tuple[str, str], dict[str, Any]]:
+async def read_closed(settings: Settings) -> dict[tuple[str, str], CompetitionClosed]:
     """Read every closed week's latest revision, by ladder and week."""
     partitions = await asyncio.gather(
         *(_read_closed(settings, number) for number in range(settings.partitions))
@@ -25,7 +24,7 @@ async def read_closed(settings: Settings) -> dict[tuple[str, str], dict[str, Any
 
 async def read_week(
     settings: Settings, new_fold: Callable[[], Ladders], ladder: str, week: str
-) -> dict[str, Any] | None:
+) -> CompetitionClosed | None:
     """Read a week as a competition-closed event has it; None when nobody played in it.
 
     A week that is not closed has `revision` 0.
@@ -33,41 +32,35 @@ async def read_week(
     closed = (await read_closed(settings)).get((ladder, week))
     if closed is not None:
         return closed
-    weekly = (await read_fold(settings, new_fold)).system(ladder, Weekly.name)
-    standings = weekly.standings(week) if isinstance(weekly, Weekly) else []
+    competition = (await read_fold(settings, new_fold)).competition(ladder)
+    standings = [] if competition is None else competition.standings(week)
     if not standings:
         return None
-    return {"ladder": ladder, "week": week, "revision": 0, "final": False, "standings": standings}
+    return CompetitionClosed(ladder, week, revision=0, final=False, ended_at="", standings=standings)
 
 
-def week_text(week: dict[str, Any], limit: int | None = None) -> str:
+def week_text(week: CompetitionClosed, limit: int | None = None) -> str:
     """Show a week's standings as lines of text."""
-    state = (
-        "final"
-        if week["final"]
-        else f"closed, revision {week['revision']}"
-        if week["revision"]
-        else "running"
-    )
-    places = week["standings"][:limit]
-    width = max((len(place["player_id"]) for place in places), default=0)
+    state = "final" if week.final else f"closed, revision {week.revision}" if week.revision else "running"
+    rows = week.standings[:limit]
+    width = max((len(row.player_id) for row in rows), default=0)
     return "\n".join(
-        [f"\n{week['ladder']}, week {week['week']} ({state})"]
+        [f"\n{week.ladder}, week {week.week} ({state})"]
         + [
-            f"{place['rank']:>4}  {place['player_id']:<{width}}  {shown(place['points']):>7}  "
-            f"level {place['level']:>2}  {place['games']:>4} games: {place['wins']} won, "
-            f"{place['losses']} lost, {place['draws']} drawn, {place['abandons']} abandoned"
-            for place in places
+            f"{row.rank:>4}  {row.player_id:<{width}}  {shown(row.points):>7}  "
+            f"level {row.level:>2}  {row.games:>4} games: {row.wins} won, "
+            f"{row.losses} lost, {row.draws} drawn, {row.abandons} abandoned"
+            for row in rows
         ]
     )
 
 
-async def _read_closed(settings: Settings, partition: int) -> dict[tuple[str, str], dict[str, Any]]:
+async def _read_closed(settings: Settings, partition: int) -> dict[tuple[str, str], CompetitionClosed]:
     tp = TopicPartition(settings.topic(COMPETITION_CLOSED), partition)
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    last: dict[tuple[str, str], CompetitionClosed] = {}
     async with reading(settings.bootstrap_servers) as reader:
         async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
             for record in records:
-                body = orjson.loads(record.value)
-                found[body["ladder"], body["week"]] = body
-    return found
+                closed = msgspec.json.decode(record.value, type=CompetitionClosed)
+                last[closed.ladder, closed.week] = closed
+    return last

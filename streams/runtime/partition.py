@@ -18,15 +18,17 @@ import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from streams.core.events import Game, Rejected, WeekEnded
-from streams.core.ladders import RATING_CHANGED, Ladders, Publication
+from streams.core.events import GAME_REJECTED, RATING_CHANGED, WEEK_ENDED, Game, Rejected, WeekEnded
+from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
+from streams.core.publications import Publication
 from streams.processor import EVENTS_TOGETHER, decode_all, no_collection
 from streams.runtime.batches import Batches, partition_of
 from streams.runtime.reader import end_offset, first_offset, high_watermark, new_reader, read_up_to
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
-from streams.wire.events import GAME_REJECTED, WEEK_ENDED, decode_consumed, encode_event, encode_published
+from streams.wire.decode import decode_consumed
+from streams.wire.encode import encode_event, encode_published
 
 log = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ import orjson
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
-from streams.core.events import Rejected
+from streams.core.events import GAME_FINISHED, Rejected
 from streams.runtime.settings import Settings
 from streams.runtime.topics import MAX_INPUT_BYTES
-from streams.wire.events import GAME_FINISHED, encode_event
+from streams.wire.encode import encode_event
 
 # Sends under way at once; beyond this the sender waits for the oldest.
 _WINDOW = 2_000

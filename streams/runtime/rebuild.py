@@ -21,8 +21,15 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
 
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
-from streams.core.events import Event, Rejected
-from streams.core.ladders import COMPETITION_CLOSED, RATING_CHANGED, Ladders, Output
+from streams.core.events import (
+    CORRECTIONS_APPLIED,
+    CompetitionClosed,
+    Event,
+    Output,
+    RatingChanged,
+    Rejected,
+)
+from streams.core.ladders import Ladders
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
 from streams.runtime.batches import Batches
@@ -30,7 +37,8 @@ from streams.runtime.partition import WATERMARK, Partition
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
 from streams.runtime.status import read_partition
-from streams.wire.events import CORRECTIONS_APPLIED, decode_consumed, encode_event
+from streams.wire.decode import decode_consumed
+from streams.wire.encode import encode_event
 
 log = logging.getLogger(__name__)
 
@@ -50,16 +58,16 @@ class RebuildReport:
 
     partition: int
     corrections: dict[str, int] = field(default_factory=dict)
-    changes: list[Mapping[str, Any]] = field(default_factory=list)
-    weeks: list[Mapping[str, Any]] = field(default_factory=list)
+    changes: list[RatingChanged] = field(default_factory=list)
+    weeks: list[CompetitionClosed] = field(default_factory=list)
 
     def take(self, outputs: Iterable[Output]) -> None:
         """Add what was put out."""
-        for topic, _, body in outputs:
-            if topic == RATING_CHANGED:
-                self.changes.append(body)
-            elif topic == COMPETITION_CLOSED:
-                self.weeks.append(body)
+        for output in outputs:
+            if isinstance(output, RatingChanged):
+                self.changes.append(output)
+            elif isinstance(output, CompetitionClosed):
+                self.weeks.append(output)
 
 
 async def rebuild_partition(

@@ -4,7 +4,7 @@ from aiokafka.structs import ConsumerRecord
 
 from streams.core.events import Rejected
 from streams.runtime.topics import MAX_INPUT_BYTES
-from streams.wire.events import ERROR_HEADER, Headers, rejection_headers
+from streams.wire.encode import ERROR_HEADER, Headers, rejection_headers
 
 # What is kept of a record that is larger, unpacked, than a topic takes: enough to see what it was.
 _KEPT_KEY = 1024

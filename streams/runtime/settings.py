@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from streams.core.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED
-from streams.wire.events import GAME_FINISHED, GAME_REJECTED
+from streams.core.events import COMPETITION_CLOSED, GAME_FINISHED, GAME_IGNORED, GAME_REJECTED, RATING_CHANGED
 
 OUTPUT_TOPICS = (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
 

@@ -9,7 +9,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
 
-from streams.core.ladders import COMPETITION_CLOSED
+from streams.core.events import COMPETITION_CLOSED
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.wire.decode_fast import MAX_RECORD_BYTES
 

@@ -79,7 +79,7 @@ _finished = msgspec.json.Decoder(_Finished).decode
 def decode_plain(value: bytes) -> Game | None:
     """Decode a valid game-finished event without unusual spelling; None when it may be anything else.
 
-    Gives what `decode_fields` gives for it. Unknown fields, characters that do not print, and moments with
+    Returns what `decode_fields` gives for it. Unknown fields, characters that do not print, and moments with
     lower-case letters are unusual. More than MAX_RECORD_BYTES are nothing valid.
     """
     values = plain_values(value)
@@ -88,7 +88,7 @@ def decode_plain(value: bytes) -> Game | None:
 
 
 def plain_values(value: bytes) -> tuple[Any, ...] | None:
-    """Do what `decode_plain` does, and give the values of the game's fields in order."""
+    """Do what `decode_plain` does, and return the values of the game's fields in order."""
     if len(value) > MAX_RECORD_BYTES:
         return None
     try:
@@ -177,7 +177,7 @@ def decode_fields(fields: dict[str, Any]) -> Game:
 
 
 def _plain_row(seat: _Seat) -> _Row:
-    """Give a seat's row. Raises ValueError when it is not plain."""
+    """Return a seat's row. Raises ValueError when it is not plain."""
     row: _Row = _astuple(seat)
     player_id, _, _, team, _, left_at = row
     if not player_id.isprintable() or not (team is None or team.isprintable()):
@@ -186,7 +186,7 @@ def _plain_row(seat: _Seat) -> _Row:
 
 
 def _plain_epoch(moment: str) -> float:
-    """Give a moment in seconds since 1970. Raises ValueError when it is not spelled as it usually is."""
+    """Return a moment in seconds since 1970. Raises ValueError when it is not spelled as it usually is."""
     minute = moment[:_TO_THE_MINUTE]
     second = _SECONDS.get(moment[_TO_THE_MINUTE:])
     begin = _minutes.get(minute)
@@ -207,8 +207,8 @@ def _plain_epoch(moment: str) -> float:
 def _columns(rows: Sequence[_Row], content: tuple[Any, ...]) -> _Columns | None:
     """Turn what the game says of each player, and of itself, into a Game's columns and its digest.
 
-    Gives None when a player appears twice. The digest is of what the game says, so that neither spelling nor
-    the order of the players makes it another game; unknown fields are ignored, as everywhere.
+    Returns None when a player appears twice. The digest is of what the game says, so that neither spelling
+    nor the order of the players makes it another game; unknown fields are ignored, as everywhere.
     """
     if len({row[0] for row in rows}) != len(rows):
         return None

@@ -24,7 +24,7 @@ EVENTS = (
 
 
 def schema_directory() -> Path:
-    """Give the folder of the schemas: in the installed package, or of a checkout beside it."""
+    """Return the folder of the schemas: in the installed package, or of a checkout beside it."""
     package = Path(__file__).parent.parent
     installed = package / "schemas"
     return installed if installed.is_dir() else package.parent / "schemas"

@@ -5,13 +5,24 @@ from typing import Any
 
 import orjson
 import pytest
-from helpers import LADDER, game, outputs, played, ranked, reasons
+from helpers import LADDER, Shown, game, outputs, played, ranked, reasons, shown
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
-from streams.core.events import CorrectionsApplied, Event, Game, GameVoided, Rejected, WeekEnded
-from streams.core.ladders import COMPETITION_CLOSED, IGNORED, NOTED, RATED, RATING_CHANGED, Ladders, Output
+from streams.core.events import (
+    COMPETITION_CLOSED,
+    RATING_CHANGED,
+    CorrectionsApplied,
+    Event,
+    Game,
+    GameVoided,
+    Output,
+    Rejected,
+    WeekEnded,
+)
+from streams.core.ladders import Ladders
+from streams.core.outcomes import IGNORED, NOTED, RATED
 from streams.core.rules import parse_ladders
 
 SYSTEMS = ["fundox", "points", "closeness", "bga", "weekly"]
@@ -28,7 +39,7 @@ def marker(until: int) -> CorrectionsApplied:
     return CorrectionsApplied(LADDER, APP, until)
 
 
-def corrected(log: list[Event], app_id: str = APP) -> tuple[CorrectedLadders, list[Output]]:
+def corrected(log: list[Event], app_id: str = APP) -> tuple[CorrectedLadders, list[Shown]]:
     """Fold a log whose offsets are its places."""
     plan = CorrectionPlan(app_id)
     for offset, event in enumerate(log):
@@ -38,7 +49,7 @@ def corrected(log: list[Event], app_id: str = APP) -> tuple[CorrectedLadders, li
     for offset, event in enumerate(log):
         with suppress(Rejected):
             fold.apply(event, offset, out)
-    return fold, out
+    return fold, shown(out)
 
 
 def clean(log: list[Event]) -> list[Event]:
@@ -77,7 +88,7 @@ def folded(log: list[Event]) -> Ladders:
     return fold
 
 
-def closings(out: list[Output]) -> dict[str, Any]:
+def closings(out: list[Shown]) -> dict[str, Any]:
     last = {body["week"]: body for topic, _, body in out if topic == COMPETITION_CLOSED}
     return {week: body["standings"] for week, body in last.items() if body["standings"]}
 
@@ -306,7 +317,7 @@ def same_history(log: list[Event]) -> None:
             right.apply(event, right_out)
 
     assert figures(fold.live) == figures(right)
-    assert closings(out) == closings(right_out)
+    assert closings(out) == closings(shown(right_out))
 
 
 def _final_corrections(log: list[Event]) -> dict[str, Game | None]:
@@ -384,7 +395,7 @@ def test_a_closed_week_whose_only_game_was_voided_goes_on_with_its_revisions() -
     assert revisions == [1, 2, 3]
 
 
-def assert_chains_hold(out: list[Output]) -> None:
+def assert_chains_hold(out: list[Shown]) -> None:
     last: dict[Any, Any] = {}
     for topic, _, body in out:
         if topic != RATING_CHANGED:

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.core.events import Event, GameVoided, RatingImported, Rejected, WeekEnded
-from streams.core.ladders import Folded, Ladders, outputs
+from streams.core.ladder import Folded
+from streams.core.ladders import Ladders
+from streams.core.publications import written_out
 from streams.core.ratings.bga import Bga
 from streams.core.ratings.closeness import Closeness
 from streams.core.ratings.fundox import Fundox
@@ -104,7 +106,7 @@ def folded(batches: Iterable[Sequence[Event | Rejected]]) -> Shown:
     fold = everything()
     found: list[Folded] = [one for batch in batches for one in fold.fold(batch)]
     shown = [
-        (outcome, outputs(published), None if rejected is None else str(rejected))
+        (outcome, written_out(published), None if rejected is None else str(rejected))
         for outcome, published, rejected in found
     ]
     return shown, list(written(fold))
@@ -123,7 +125,7 @@ def test_the_shorter_ways_give_what_the_long_ones_give(events: list[Event | Reje
     short = folded([events])
     with pytest.MonkeyPatch.context() as patch:
         for system in SYSTEMS:
-            patch.setattr(system, "rate_all", System.rate_all)
+            patch.setattr(system, "rate_batch", System.rate_batch)
         long = folded([events])
 
     assert short == long

@@ -8,8 +8,9 @@ from helpers import LADDER, changes, game, imported, ladder, outputs, played, ra
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.events import GameVoided, Rejected
-from streams.core.ladders import GAME_IGNORED, IGNORED, NOTED, RATED, RATING_CHANGED, REASONS, Ladders
+from streams.core.events import GAME_IGNORED, RATING_CHANGED, REASONS, GameVoided, Rejected
+from streams.core.ladders import Ladders
+from streams.core.outcomes import IGNORED, NOTED, RATED
 from streams.core.rules import parse_ladders
 
 

@@ -212,7 +212,7 @@ def test_the_best_of_a_deployments_rows_is_what_the_whole_fold_gives_for_a_win_a
     rows = list(whole.changed_rows())
     asked = WaitingTable(LADDER, [["a"], ["c"]], MOMENT, "x")
 
-    found = of(prospects(rules(system), asked, Known(rows_of(rows, asked))), "a")
+    found = of(prospects(rules(system), asked, Known(rows_of(rows, rules(system), asked))), "a")
     won = changes(whole, played("1", scored("a", 1), scored("c", 0), game_type="x"))
 
     assert found.best == won[0]["after"]
@@ -225,7 +225,7 @@ def test_the_worst_of_a_deployments_rows_is_what_the_whole_fold_gives_for_a_defe
     rows = list(whole.changed_rows())
     asked = WaitingTable(LADDER, [["a"], ["c"]], MOMENT, "x")
 
-    found = of(prospects(rules(system), asked, Known(rows_of(rows, asked))), "a")
+    found = of(prospects(rules(system), asked, Known(rows_of(rows, rules(system), asked))), "a")
     lost = changes(whole, played("1", scored("a", 0), scored("c", 1), game_type="x"))
 
     assert found.worst == lost[0]["after"]
@@ -240,10 +240,10 @@ def test_closeness_starts_from_todays_rating_not_from_the_last_published() -> No
     assert system is not None
     today = {player_id: rating for player_id, rating, _ in system.ratings()}
 
-    found = of(prospects(rules("closeness"), asked, Known(rows_of(rows, asked))), "b")
+    found = of(prospects(rules("closeness"), asked, Known(rows_of(rows, rules("closeness"), asked))), "b")
 
     assert found.rating == today["b"]
-    assert found.rating != system.players["b"][0]
+    assert found.rating != system.players["b"].rating
 
 
 def test_a_preview_needs_the_rows_of_its_own_players_only() -> None:
@@ -251,7 +251,7 @@ def test_a_preview_needs_the_rows_of_its_own_players_only() -> None:
     outputs(whole, history())
     rows = [*whole.changed_rows(), ("watermark/0", {"offset": 4})]
 
-    kept = [key for key, _ in rows_of(rows, table("c", "z"))]
+    kept = [key for key, _ in rows_of(rows, rules("closeness"), table("c", "z"))]
 
     assert sorted(kept) == [
         "closeness-player/l/c",

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import orjson
 import pytest
 from click.testing import CliRunner
-from helpers import ENDED_AT, LADDER, imported, ladder, outputs, played, ranked, scored
+from helpers import ENDED_AT, LADDER, imported, ladder, played, ranked, scored
 
 from streams.cli.main import cli
-from streams.core.events import Event
+from streams.core.events import Event, Output
 from streams.core.rules import LadderRules, parse_ladders
 from streams.core.tally import Score, Tally, tally_text
 from streams.files.rate import RateFiles, rate_lines
@@ -26,7 +26,9 @@ def tally(system: str, *events: Event) -> Score:
     fold = ladder(system)
     counted = Tally(rules(system))
     for event in events:
-        counted.add(event, outputs(fold, [event]))
+        out: list[Output] = []
+        fold.apply(event, out)
+        counted.add(event, out)
     return counted.scores[LADDER, system]
 
 
@@ -172,7 +174,9 @@ def test_the_table_has_the_systems_in_the_order_of_the_ladder_file() -> None:
     counted = Tally(rules("fundox", "closeness", "bga"))
     fold = ladder("fundox")
     for event in [*start("fundox", a=2000, b=1600), beats("a", "b")]:
-        counted.add(event, outputs(fold, [event]))
+        out: list[Output] = []
+        fold.apply(event, out)
+        counted.add(event, out)
 
     assert tally_text(counted).splitlines() == [
         "ladder  system     compared  higher won  log-loss     tied  equally rated",

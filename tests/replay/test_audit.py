@@ -16,7 +16,7 @@ from sites import Load, NoBar, Site
 from workers import Worker
 
 from streams.cli.replay import audit_command
-from streams.core.ladders import GAME_IGNORED, RATING_CHANGED
+from streams.core.events import GAME_IGNORED, RATING_CHANGED
 from streams.replay.audit import AuditReport, AuditRequest, audit
 from streams.replay.matching import Kind
 from streams.runtime.partition import WATERMARK

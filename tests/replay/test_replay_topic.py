@@ -12,7 +12,7 @@ from replaying import delete, replay, snapshot
 from season import events
 from sites import Site
 
-from streams.core.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED
+from streams.core.events import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED
 from streams.embedded.broker import EmbeddedBroker
 from streams.replay.errors import LostError
 from streams.replay.offset_ranges import OffsetRange

@@ -17,7 +17,7 @@ from aiokafka.errors import KafkaError
 from midnights import GRACE, SECOND, closings, end_of, ended, game, opened, read, use_ladders
 from sites import Site, read_topic
 
-from streams.core.ladders import COMPETITION_CLOSED
+from streams.core.events import COMPETITION_CLOSED
 from streams.runtime.batches import partition_of
 from streams.runtime.reader import high_watermark
 

@@ -16,7 +16,7 @@ from season import season
 from sites import NoBar, Site
 from workers import PROJECT, Worker
 
-from streams.core.ladders import RATING_CHANGED
+from streams.core.events import RATING_CHANGED
 from streams.runtime.rebuild import RebuildReport, rebuild_partition
 
 pytestmark = pytest.mark.kafka

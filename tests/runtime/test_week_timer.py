@@ -29,7 +29,7 @@ from midnights import (
 from sites import Site
 from workers import OWNER, Worker
 
-from streams.core.ladders import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED
+from streams.core.events import COMPETITION_CLOSED, GAME_IGNORED, RATING_CHANGED
 from streams.core.weeks import weeks_between
 from streams.runtime.status import read_rows
 

@@ -19,7 +19,8 @@ from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
 from streams.runtime.topics import MAX_INPUT_BYTES
 from streams.runtime.watchdog import STUCK_AFTER, Watchdog
-from streams.wire.events import ERROR_HEADER, MAX_RECORD_BYTES, encode_event
+from streams.wire.decode_fast import MAX_RECORD_BYTES
+from streams.wire.encode import ERROR_HEADER, encode_event
 
 pytestmark = pytest.mark.kafka
 

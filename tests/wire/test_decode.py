@@ -8,16 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.events import Game, Rejected, WeekEnded
-from streams.core.ladders import RATING_CHANGED, Output
-from streams.wire.events import (
-    MAX_RECORD_BYTES,
-    decode_line,
-    decode_record,
-    encode_event,
-    encode_output,
-    rejection_headers,
-)
+from streams.core.events import RATING_CHANGED, Counts, Game, RatingChanged, Rejected, WeekEnded
+from streams.wire.decode import decode_line, decode_record
+from streams.wire.decode_fast import MAX_RECORD_BYTES
+from streams.wire.encode import encode_event, encode_published, rejection_headers
 
 GOOD: dict[str, Any] = {
     "game_id": "g-1",
@@ -191,18 +185,21 @@ def test_other_content_has_another_digest(fields: dict[str, Any]) -> None:
 
 
 def test_an_encoded_game_decodes_to_the_same_game() -> None:
-    encoded = encode_event("game-finished", GOOD, "test", "chess/g-1")
+    key, value, headers = encode_event("game-finished", GOOD, "test", "chess/g-1")
 
-    assert decode_record(encoded.value, encoded.key, encoded.headers, NOW) == record(GOOD)
+    assert decode_record(value, key, headers, NOW) == record(GOOD)
 
 
 def test_a_published_change_has_cloudevents_headers() -> None:
-    body = {"change_id": "chess/fundox/g-1/ann", "player_id": "ann", "ended_at": "2026-11-29T20:00:00Z"}
+    change = RatingChanged(
+        "chess/fundox/g-1/ann", "chess", "fundox", "ann", "g-1", 1, 1600, 1608, "2026-11-29T20:00:00Z"
+    )
+    change.statistics = Counts(1, 1, 0, 0)
 
-    encoded = encode_output(Output(RATING_CHANGED, "ann", body), b"ladderlog/test", "game-finished/0/7")
+    ((topic, (key, _, headers)),) = encode_published([change], b"ladderlog/test", "game-finished/0/7")
 
-    assert encoded.key == b"ann"
-    assert dict(encoded.headers) == {
+    assert (topic, key) == (RATING_CHANGED, b"ann")
+    assert dict(headers) == {
         "ce_id": b"chess/fundox/g-1/ann",
         "ce_source": b"ladderlog/test",
         "ce_type": b"rating-changed.v1",

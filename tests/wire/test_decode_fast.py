@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams.core.events import Game, Rejected
+from streams.wire.decode import decode_checked
 from streams.wire.decode_fast import decode_plain
-from streams.wire.events import decode
 
 GAME: dict[str, Any] = {
     "game_id": "g-1",
@@ -108,7 +108,7 @@ def altered(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
 
 def by_schema(game: dict[str, Any]) -> Game | None:
     try:
-        found = decode(game)
+        found = decode_checked(game)
     except Rejected:
         return None
     assert isinstance(found, Game)

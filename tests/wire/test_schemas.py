@@ -5,11 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 import pytest
 
-from streams.core.events import Game, GameVoided, RatingImported, WeekEnded
-from streams.core.ladders import Output
-from streams.wire.events import decode, encode_output
+from streams.core.events import (
+    CompetitionClosed,
+    CorrectionsApplied,
+    Game,
+    GameIgnored,
+    GameVoided,
+    RatingChanged,
+    RatingImported,
+    WeekEnded,
+)
+from streams.wire.decode import decode_checked
+from streams.wire.encode import encode_json
 from streams.wire.schemas import EVENTS, VERSION, schema, schema_directory, validator
 
 EXAMPLES = sorted(schema_directory().glob("examples/*/*.json"))
@@ -18,7 +28,9 @@ INPUTS = {
     "rating-imported": RatingImported,
     "week-ended": WeekEnded,
     "game-voided": GameVoided,
+    "corrections-applied": CorrectionsApplied,
 }
+OUTPUTS: dict[str, Any] = {output.topic: output for output in (RatingChanged, GameIgnored, CompetitionClosed)}
 
 
 def event_of(example: Path) -> str:
@@ -68,20 +80,28 @@ def test_an_example_fits_its_schema(example: Path) -> None:
 def test_every_input_example_ever_published_still_decodes(example: Path) -> None:
     event = event_of(example)
 
-    decoded = decode(json.loads(example.read_bytes()), event)
+    decoded = decode_checked(json.loads(example.read_bytes()), event)
 
     assert type(decoded) is INPUTS[event]
 
 
 @pytest.mark.parametrize(
     "example",
-    [example for example in EXAMPLES if event_of(example) not in INPUTS],
+    [example for example in EXAMPLES if event_of(example) in OUTPUTS],
     ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_an_output_example_is_encoded_as_it_is(example: Path) -> None:
-    event = event_of(example)
-    body = json.loads(example.read_bytes())
+    text = example.read_bytes()
 
-    encoded = encode_output(Output(event, body["ladder"], body), b"test", "t/0/1")
+    event = msgspec.json.decode(text, type=OUTPUTS[event_of(example)])
 
-    assert json.loads(encoded.value) == body
+    assert json.loads(encode_json(event)) == json.loads(text)
+
+
+@pytest.mark.parametrize("event", OUTPUTS)
+def test_an_output_has_the_fields_of_its_schema(event: str) -> None:
+    assert set(OUTPUTS[event].__struct_fields__) == set(schema(event)["properties"])
+
+
+def test_every_event_of_the_schemas_has_a_type() -> None:
+    assert {*INPUTS, *OUTPUTS} == set(EVENTS)

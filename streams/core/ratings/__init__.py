@@ -4,7 +4,7 @@ from streams.core.ratings.bga import Bga
 from streams.core.ratings.closeness import Closeness
 from streams.core.ratings.fundox import Fundox
 from streams.core.ratings.points import Points
-from streams.core.ratings.system import System
+from streams.core.ratings.system import Competition, System
 from streams.core.ratings.weekly import Weekly
 
 SYSTEMS: dict[str, type[System]] = {
@@ -17,3 +17,8 @@ SYSTEMS: dict[str, type[System]] = {
         Weekly,
     )
 }
+
+
+def competitions() -> list[str]:
+    """Return the names of the systems that are weekly competitions."""
+    return [name for name, system in SYSTEMS.items() if issubclass(system, Competition)]

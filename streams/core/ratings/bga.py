@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streams.core.events import Game
+from streams.core.events import MAX_PLAYERS, Game
+from streams.core.ratings.incremental import IncrementalSystem
 from streams.core.ratings.parameters import choice, number, whole
-from streams.core.ratings.system import Details, IncrementalSystem, LadderContext
+from streams.core.ratings.system import Details, LadderContext, OpenedGame
 
 MIN_PLAYERS = 2
-MAX_PLAYERS = 32
 SCALE = 400.0
 # Beyond this gap 10**x leaves the range of a float; a cap above it is no cap at all.
 GAP_LIMIT = 300.0 * SCALE
@@ -40,11 +40,11 @@ class Parameters:
     quit_penalty: float = number(10.0, 0.0)
 
 
-_UNTITLED: Details = (None, None, None, "", "")
+_UNTITLED = Details(title="", title_before="")
 
 
 def title(rating: float) -> str:
-    """Give the title of a rating: Good, Expert, Master, or the empty string for none."""
+    """Return the title of a rating: Good, Expert, Master, or the empty string for none."""
     if rating <= GOOD:
         return ""
     if rating <= EXPERT:
@@ -52,9 +52,9 @@ def title(rating: float) -> str:
     return "Expert" if rating <= MASTER else "Master"
 
 
-def expectation(own: float, other: float, cap: float) -> float:
-    """Give the expected result against one opponent; ratings count as at most `cap` apart."""
-    gap = other - own
+def expectation(rating: float, other: float, cap: float) -> float:
+    """Return the expected result against one opponent; ratings count as at most `cap` apart."""
+    gap = other - rating
     limit = min(cap, GAP_LIMIT)
     if not -limit <= gap <= limit:
         gap = math.copysign(limit, gap)
@@ -68,7 +68,7 @@ def changes(
     advised: int | None,
     parameters: Parameters,
 ) -> list[float]:
-    """Give each player's change: K * multiplier * (results less expectations) / (N - 1).
+    """Return each player's change: K * multiplier * (results less expectations) / (N - 1).
 
     The multiplier is N/2, or A/2 when there are more players than the `advised` number A (seed 003). The
     division is our decision: the multiplier is there "so that there are more points to win", which the plain
@@ -78,21 +78,21 @@ def changes(
     count = len(places)
     multiplier = min(count, advised or count) / 2
     cap = parameters.cap
-    found = []
-    for own, (place, rating, played) in enumerate(zip(places, ratings, games, strict=True)):
+    changed = []
+    for position, (place, rating, played) in enumerate(zip(places, ratings, games, strict=True)):
         surplus = math.fsum(
             (1.0 if place < places[other] else 0.5 if place == places[other] else 0.0)
             - expectation(rating, ratings[other], cap)
             for other in range(count)
-            if other != own
+            if other != position
         )
         k = parameters.k_newcomer if played < parameters.newcomer_games else parameters.k
-        found.append(k * multiplier * surplus / (count - 1))
-    return found
+        changed.append(k * multiplier * surplus / (count - 1))
+    return changed
 
 
 def first_quitter(game: Game) -> int | None:
-    """Give the place in the list of the first player to abandon; None when nobody did.
+    """Return the position in the list of the first player to abandon; None when nobody did.
 
     The earliest `left_at` counts, then the order of the list; a known time comes before an unknown one.
     """
@@ -100,8 +100,8 @@ def first_quitter(game: Game) -> int | None:
         return None
     epochs = game.left_epochs or [None] * len(game.players)
     quitters = [
-        (math.inf if epoch is None else epoch, own)
-        for own, (quitter, epoch) in enumerate(zip(game.abandoned, epochs, strict=True))
+        (math.inf if epoch is None else epoch, position)
+        for position, (quitter, epoch) in enumerate(zip(game.abandoned, epochs, strict=True))
         if quitter
     ]
     return min(quitters)[1]
@@ -114,6 +114,8 @@ class Bga(IncrementalSystem):
     parameters_type = Parameters
     min_players = MIN_PLAYERS
     max_players = MAX_PLAYERS
+    unplayed = _UNTITLED
+    gives_chances = True
     parameters: Parameters
 
     def __init__(self, parameters: Any, context: LadderContext) -> None:
@@ -127,7 +129,7 @@ class Bga(IncrementalSystem):
         ratings: Sequence[float],
         games: Sequence[int],
     ) -> Sequence[float | None] | str:
-        """Give each player's change, None for those the quit policy leaves out, or why the game is."""
+        """Return each player's change, None for those the quit policy leaves out, or why the game is."""
         quitter = first_quitter(game)
         if quitter is None:
             return self._elo(game, places, ratings, games)
@@ -135,47 +137,43 @@ class Bga(IncrementalSystem):
         if policy == "exclude":
             return "left"
         places = [*places[:quitter], max(places) + 1, *places[quitter + 1 :]]
-        found = self._elo(game, places, ratings, games)
-        found[quitter] -= self.parameters.quit_penalty
+        changed = self._elo(game, places, ratings, games)
+        changed[quitter] -= self.parameters.quit_penalty
         if policy == "last-place":
-            return found
-        return [change if own == quitter else None for own, change in enumerate(found)]
+            return changed
+        return [change if position == quitter else None for position, change in enumerate(changed)]
 
-    def duel(
-        self,
-        place: int,
-        place_other: int,
-        points: Sequence[float] | None,  # noqa: ARG002
-        rating: float,
-        rating_other: float,
-        games: int,
-        games_other: int,
+    def pair_changes(
+        self, opened: OpenedGame, rating_one: float, rating_two: float, games_one: int, games_two: int
     ) -> tuple[float, float] | None:
-        """Give what `changes` gives for two.
+        """Return what `changes` gives for a pair.
 
         No advised number is below 2, so that the multiplier is 1.
         """
         parameters = self.parameters
-        gap = rating_other - rating
+        gap = rating_two - rating_one
         if not -self._limit <= gap <= self._limit:
             gap = math.copysign(self._limit, gap)
         exponent = gap / SCALE
-        result = 1.0 if place < place_other else 0.5 if place == place_other else 0.0
-        k, k_other = parameters.k, parameters.k
-        if games < parameters.newcomer_games:
-            k = parameters.k_newcomer
-        if games_other < parameters.newcomer_games:
-            k_other = parameters.k_newcomer
+        place_one, place_two = opened.place_one, opened.place_two
+        result = 1.0 if place_one < place_two else 0.5 if place_one == place_two else 0.0
+        newcomer_games = parameters.newcomer_games
+        k_one = parameters.k_newcomer if games_one < newcomer_games else parameters.k
+        k_two = parameters.k_newcomer if games_two < newcomer_games else parameters.k
         return (
-            k * (result - 1.0 / (1.0 + 10.0**exponent)),
-            k_other * (1.0 - result - 1.0 / (1.0 + 10.0**-exponent)),
+            k_one * (result - 1.0 / (1.0 + 10.0**exponent)),
+            k_two * (1.0 - result - 1.0 / (1.0 + 10.0**-exponent)),
         )
 
+    def expectation(self, rating: float, other: float) -> float:
+        """Return the expected result against one opponent."""
+        return expectation(rating, other, self.parameters.cap)
+
     def details(self, before: float, after: float) -> Details:
-        """Say which title the player has now, and had before."""
+        """Return which title the player has now, and had before."""
         if before <= GOOD and after <= GOOD:
             return _UNTITLED
-        return None, None, None, title(after), title(before)
+        return Details(title=title(after), title_before=title(before))
 
     def _elo(
         self, game: Game, places: Sequence[int], ratings: Sequence[float], games: Sequence[int]

@@ -3,12 +3,13 @@
 A rating is always that of all own games under today's averages. Distances are kept as whole numbers, so that
 sums are exact: they depend neither on the order of the games nor on batches or restarts.
 
-Pure: standard library only.
+Pure: no clock, no I/O.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from streams.core.events import PAIR, Game, RatingImported
@@ -21,10 +22,9 @@ from streams.core.ratings.system import (
     Notes,
     OpenedGame,
     PlayerRating,
-    Rated,
     System,
+    SystemChanges,
     Verdict,
-    ignored,
 )
 from streams.core.row_keys import join_key, split_key
 
@@ -38,7 +38,7 @@ UNITS = 2.0**53
 # Negative points make distances above 1; nothing real is this far, and sums stay finite.
 FURTHEST = 2.0**64
 
-_UNRATED: PlayerRating = (0.0, 0, 0)
+_UNRATED = PlayerRating(0.0, 0, 0)
 _TYPE = "closeness-type"
 _PLAYER = "closeness-player"
 _RESULT = "closeness-result"
@@ -52,7 +52,7 @@ class Parameters:
 
 
 def distance(points: float, winning: float) -> float:
-    """Give how far `points` are behind the winner's, as a part of those, which are above 0."""
+    """Return how far `points` are behind the winner's, as a part of those, which are above 0."""
     behind = 1.0 - points / winning
     if behind <= 0:
         return 0.0
@@ -60,7 +60,7 @@ def distance(points: float, winning: float) -> float:
 
 
 def winning_points(points: Sequence[float], places: Sequence[int]) -> float:
-    """Give the winner's points, the most of them when first place is shared (our decision)."""
+    """Return the winner's points, the most of them when first place is shared (our decision)."""
     first = min(places)
     if places.count(first) == 1:
         return points[places.index(first)]
@@ -94,7 +94,7 @@ class _Results(PrefixSums):
         self.game_type = game_type
 
     def score(self) -> float:
-        """Give the sum of `(75 - 25 * distance/average) * players` over all that are above 0.
+        """Return the sum of `(75 - 25 * distance/average) * players` over all that are above 0.
 
         The quotient is that of whole numbers, correctly rounded, and so never above 3 times the players.
         """
@@ -105,7 +105,7 @@ class _Results(PrefixSums):
         return PER_AVERAGE * (NOTHING_AT * self._weight - average.losers * self._product / average.total)
 
 
-class _Own:
+class _Scores:
     """One player's scores that never change, the most that was possible, and the other results by type.
 
     `only` is the one of the results when there is just one: it spares looking it up.
@@ -132,75 +132,88 @@ class Closeness(System):
     parameters_type = Parameters
     parameters: Parameters
     row_kinds = (_TYPE, _PLAYER, _RESULT)
+    needs_all_games = True
+    importable = False
 
     def __init__(self, parameters: Any, context: LadderContext) -> None:
         super().__init__(parameters, context)
         self._handicap = self.parameters.handicap
         self._types: dict[str, _GameType] = {}
-        self._own: dict[str, _Own] = {}
+        self._scores: dict[str, _Scores] = {}
         # An id for every change, most of them again and again.
         self._changed_types: list[str] = []
         self._changed_players: list[str] = []
         self._new_results: list[tuple[str, str, int, float, int]] = []
 
-    def rate(self, game: Game, places: Sequence[int]) -> Verdict:
-        """Score a game, and give its players their ratings under the averages that include it."""
+    def rate_general(self, game: Game, places: Sequence[int]) -> Verdict:
+        """Score any game, and give its players their ratings under the averages that include it."""
         if game.teams is not None:
-            return ignored("teams")
+            return self.ignored("teams")
         if game.points is None:
-            return ignored("no-points")
+            return self.ignored("no-points")
         scored = self._score(game, places, game.points)
         return list(map(self._publish, game.players, scored)), None
 
-    def rate_all(self, opened: Iterable[OpenedGame], notes: Notes) -> list[Rated]:
-        """Score games one after the other: the usual ones, if one has won, without further ado."""
-        found: list[Rated] = []
+    def rate_batch(self, games: Iterable[OpenedGame], notes: Notes) -> list[SystemChanges]:
+        """Score games one after the other, pairs of which one has won by the shorter way."""
+        rated: list[SystemChanges] = []
         name = self.name
-        find = self._own.get
+        get = self._scores.get
         publish = self._publish
         changed = self._changed_players
-        for one, two, place_one, place_two, points, game_type, _, game, places in opened:
+        for opened in games:
+            one, two, points = opened.one, opened.two, opened.points
+            place_one, place_two = opened.place_one, opened.place_two
             if one is None or points is None or place_one == place_two:
-                self.rate_unusual(game, places, found, notes)
+                self.rate_next(opened, rated, notes)
                 continue
-            first = find(one) or self._player(one)
-            second = find(two) or self._player(two)
-            first.possible += FIRST * PAIR
-            second.possible += FIRST * PAIR
+            scores_one = get(one) or self._player(one)
+            scores_two = get(two) or self._player(two)
+            scores_one.possible += FIRST * PAIR
+            scores_two.possible += FIRST * PAIR
             changed.append(one)
             changed.append(two)
             if place_one < place_two:
                 winning, made = points
-                first.fixed += FIRST * PAIR
-                loser, own = two, second
+                scores_one.fixed += FIRST * PAIR
+                loser, losing = two, scores_two
             else:
                 made, winning = points
-                second.fixed += FIRST * PAIR
-                loser, own = one, first
+                scores_two.fixed += FIRST * PAIR
+                loser, losing = one, scores_one
             if winning > 0:
-                self._lose(loser, own, game_type, distance(made, winning), PAIR).settle()
+                self._lose(loser, losing, opened.game_type, distance(made, winning), PAIR).settle()
             elif made >= winning:
-                own.fixed += TIE_BREAK * PAIR
-            found.append((name, (publish(one, first), publish(two, second))))
-        return found
+                losing.fixed += TIE_BREAK * PAIR
+            rated.append(SystemChanges(name, (publish(one, scores_one), publish(two, scores_two))))
+        return rated
 
     def rating(self, player_id: str) -> float:
-        """Give a player's rating under today's averages; 0 without games.
+        """Return a player's rating under today's averages; 0 without games.
 
         The cost is O(log m) for each game type the player has played, m being the player's results in it.
         """
-        own = self._own.get(player_id)
-        return 0.0 if own is None else self._rating(own)
+        scores = self._scores.get(player_id)
+        return 0.0 if scores is None else self._rating(scores)
+
+    def rating_at(self, player_id: str, moment: datetime) -> tuple[float, int]:  # noqa: ARG002 - today's
+        """Return a player's rating under today's averages, and rated games."""
+        return self.rating(player_id), self.players.get(player_id, _UNRATED).games
 
     def ratings(self) -> list[tuple[str, float, int]]:
-        """Give (player, rating, games) of everyone, under today's averages."""
-        return [
-            (player_id, self.rating(player_id), games) for player_id, (_, games, _) in self.players.items()
-        ]
+        """Return (player, rating, games) of everyone, under today's averages."""
+        return [(player_id, self.rating(player_id), known.games) for player_id, known in self.players.items()]
 
     def start(self, imported: RatingImported) -> Change | str:  # noqa: ARG002 - whatever it says
         """Refuse: a rating is computed from the player's own games, and an import brings none."""
         return "not-importable"
+
+    @classmethod
+    def player_of_row(cls, kind: str, key: str) -> str | None:
+        """Return the player that an own row belongs to; None for the row of a game type."""
+        if kind == _TYPE:
+            return None
+        return key if kind == _PLAYER else split_key(key, 3)[0]
 
     def load_row(self, kind: str, key: str, row: Any) -> None:
         """Take back a row as `changed_rows` gave it out, in any order, each result once."""
@@ -209,8 +222,8 @@ class Closeness(System):
             average.total, average.losers = int(row[0]), row[1]
             average.settle()
         elif kind == _PLAYER:
-            own = self._player(key)
-            own.fixed, own.possible = row
+            scores = self._player(key)
+            scores.fixed, scores.possible = row
         else:
             player_id, game_type, _ = split_key(key, 3)
             behind, players = row
@@ -224,87 +237,89 @@ class Closeness(System):
             yield _TYPE, game_type, [str(average.total), average.losers]
         self._changed_types.clear()
         for player_id in dict.fromkeys(self._changed_players):
-            own = self._own[player_id]
-            yield _PLAYER, player_id, [own.fixed, own.possible]
+            scores = self._scores[player_id]
+            yield _PLAYER, player_id, [scores.fixed, scores.possible]
         self._changed_players.clear()
         for player_id, game_type, count, behind, players in self._new_results:
             yield _RESULT, join_key(player_id, game_type, str(count)), [behind, players]
         self._new_results.clear()
 
     def drop_changes(self) -> None:
-        """Forget which own rows have changed."""
+        """Forget which own rows have changed, for a fold that stores none."""
         self._changed_types.clear()
         self._changed_players.clear()
         self._new_results.clear()
 
-    def _score(self, game: Game, places: Sequence[int], points: Sequence[float]) -> list[_Own]:
+    def _score(self, game: Game, places: Sequence[int], points: Sequence[float]) -> list[_Scores]:
         count = len(points)
         first = min(places)
         winning = winning_points(points, places)
-        everyone = [self._own.get(player_id) or self._player(player_id) for player_id in game.players]
-        for player_id, own, place, made in zip(game.players, everyone, places, points, strict=True):
-            own.possible += FIRST * count
+        everyone = [self._scores.get(player_id) or self._player(player_id) for player_id in game.players]
+        for player_id, scores, place, made in zip(game.players, everyone, places, points, strict=True):
+            scores.possible += FIRST * count
             if place == first:
-                own.fixed += FIRST * count
+                scores.fixed += FIRST * count
             elif winning > 0:
-                self._lose(player_id, own, game.game_type, distance(made, winning), count)
+                self._lose(player_id, scores, game.game_type, distance(made, winning), count)
             elif made >= winning:
-                own.fixed += TIE_BREAK * count
+                scores.fixed += TIE_BREAK * count
         self._changed_players += game.players
         average = self._types.get(self.context.ladder if game.game_type is None else game.game_type)
         if average is not None:
             average.settle()
         return everyone
 
-    def _lose(self, player_id: str, own: _Own, game_type: str | None, behind: float, count: int) -> _GameType:
+    def _lose(
+        self, player_id: str, scores: _Scores, game_type: str | None, behind: float, count: int
+    ) -> _GameType:
         if game_type is None:
             game_type = self.context.ladder
         average = self._types.get(game_type) or self._game_type(game_type)
         average.losers += 1
         self._changed_types.append(game_type)
         if not behind:
-            own.fixed += TIE_BREAK * count
+            scores.fixed += TIE_BREAK * count
             return average
         units = int(behind * UNITS)
         average.total += units
-        results = own.results.get(game_type) or self._results(own, game_type)
+        results = scores.results.get(game_type) or self._results(scores, game_type)
         results.add(units, count)
         self._new_results.append((player_id, game_type, results.count, behind, count))
         return average
 
-    def _rating(self, own: _Own) -> float:
-        possible = self._handicap + own.possible
+    def _rating(self, scores: _Scores) -> float:
+        possible = self._handicap + scores.possible
         if not possible:
             return 0.0
-        only = own.only
+        only = scores.only
         if only is not None:
             # The sum of two is exact before it is rounded, with or without fsum.
-            return 100.0 * (own.fixed + only.score()) / possible
-        scores = [found.score() for found in own.results.values()]
-        return 100.0 * math.fsum([own.fixed, *scores]) / possible
+            return 100.0 * (scores.fixed + only.score()) / possible
+        moving = [results.score() for results in scores.results.values()]
+        return 100.0 * math.fsum([scores.fixed, *moving]) / possible
 
-    def _publish(self, player_id: str, own: _Own) -> Change:
-        before, games, sequence = self.players.get(player_id, _UNRATED)
-        after = self._rating(own)
-        sequence += 1
-        self.players[player_id] = after, games + 1, sequence
-        return player_id, before, after, sequence, None
+    def _publish(self, player_id: str, scores: _Scores) -> Change:
+        known = self.players.get(player_id, _UNRATED)
+        after = self._rating(scores)
+        sequence = known.sequence + 1
+        self.players[player_id] = PlayerRating(after, known.games + 1, sequence)
+        return Change(player_id, known.rating, after, sequence)
 
     def _game_type(self, game_type: str) -> _GameType:
-        found = self._types.get(game_type)
-        if found is None:
-            found = self._types[game_type] = _GameType()
-        return found
+        average = self._types.get(game_type)
+        if average is None:
+            average = self._types[game_type] = _GameType()
+        return average
 
-    def _player(self, player_id: str) -> _Own:
-        found = self._own.get(player_id)
-        if found is None:
-            found = self._own[player_id] = _Own()
-        return found
+    def _player(self, player_id: str) -> _Scores:
+        scores = self._scores.get(player_id)
+        if scores is None:
+            scores = self._scores[player_id] = _Scores()
+        return scores
 
-    def _results(self, own: _Own, game_type: str) -> _Results:
-        found = own.results.get(game_type)
-        if found is None:
-            found = own.results[game_type] = _Results(self._game_type(game_type))
-            own.only = found if len(own.results) == 1 else None
-        return found
+    def _results(self, scores: _Scores, game_type: str) -> _Results:
+        results = scores.results.get(game_type)
+        if results is None:
+            results = scores.results[game_type] = _Results(self._game_type(game_type))
+            scores.only = results if len(scores.results) == 1 else None
+        return results

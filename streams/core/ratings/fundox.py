@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streams.core.events import Game
+from streams.core.ratings.incremental import IncrementalSystem
 from streams.core.ratings.parameters import number
-from streams.core.ratings.system import IncrementalSystem
+from streams.core.ratings.system import OpenedGame
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 4
@@ -27,7 +28,7 @@ class Parameters:
 
 
 def price(winner: float, loser: float, parameters: Parameters) -> float:
-    """Give what the loser pays the winner, in rating points: `stake / (1 + 10^((W - L) / scale))`."""
+    """Return what the loser pays the winner, in rating points: `stake / (1 + 10^((W - L) / scale))`."""
     exponent = (winner - loser) / parameters.scale
     if exponent > EXPONENT_LIMIT:
         return 0.0
@@ -35,7 +36,7 @@ def price(winner: float, loser: float, parameters: Parameters) -> float:
 
 
 def changes(places: Sequence[int], ratings: Sequence[float], parameters: Parameters) -> list[float]:
-    """Give each player's change: losers pay the sole winner, and nothing to each other.
+    """Return each player's change: losers pay the sole winner, and nothing to each other.
 
     Nobody pays when first place is shared (our decision: the rule knows only payments to one winner). The
     winner's gain is summed exactly, so that the order of the players does not matter.
@@ -58,6 +59,7 @@ class Fundox(IncrementalSystem):
     parameters_type = Parameters
     min_players = MIN_PLAYERS
     max_players = MAX_PLAYERS
+    gives_chances = True
     parameters: Parameters
 
     def changes(
@@ -67,24 +69,27 @@ class Fundox(IncrementalSystem):
         ratings: Sequence[float],
         games: Sequence[int],  # noqa: ARG002 - the price knows no newcomers
     ) -> Sequence[float | None] | str:
-        """Give each player's change, or why the game does not count."""
+        """Return each player's change, or why the game does not count."""
         return changes(places, ratings, self.parameters)
 
-    def duel(
+    def pair_changes(
         self,
-        place: int,
-        place_other: int,
-        points: Sequence[float] | None,  # noqa: ARG002
-        rating: float,
-        rating_other: float,
-        games: int,  # noqa: ARG002
-        games_other: int,  # noqa: ARG002
+        opened: OpenedGame,
+        rating_one: float,
+        rating_two: float,
+        games_one: int,  # noqa: ARG002 - the price knows no newcomers
+        games_two: int,  # noqa: ARG002 - as above
     ) -> tuple[float, float] | None:
-        """Give what `changes` gives for two."""
-        if place < place_other:
-            paid = price(rating, rating_other, self.parameters)
+        """Return what `changes` gives for a pair."""
+        if opened.place_one < opened.place_two:
+            paid = price(rating_one, rating_two, self.parameters)
             return paid, -paid
-        if place > place_other:
-            paid = price(rating_other, rating, self.parameters)
+        if opened.place_one > opened.place_two:
+            paid = price(rating_two, rating_one, self.parameters)
             return -paid, paid
         return 0.0, 0.0
+
+    def expectation(self, rating: float, other: float) -> float:
+        """Return what the price says of winning: `1 / (1 + 10^((B - A) / scale))`."""
+        exponent = min((other - rating) / self.parameters.scale, EXPONENT_LIMIT)
+        return float(1.0 / (1.0 + 10.0**exponent))

@@ -10,8 +10,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from streams.core.events import Game
+from streams.core.ratings.incremental import IncrementalSystem
 from streams.core.ratings.parameters import number
-from streams.core.ratings.system import IncrementalSystem, LadderContext
+from streams.core.ratings.system import LadderContext, OpenedGame
 
 MIN_PLAYERS = 2
 MAX_PLAYERS = 4
@@ -30,28 +31,28 @@ class Parameters:
 
 
 def weight(games: int, parameters: Parameters) -> float:
-    """Give the part of the own rating that is at stake after so many rated games (seed 001: Am)."""
+    """Return the part of the own rating that is at stake after so many rated games (seed 001: Am)."""
     return parameters.base + parameters.newcomer * math.exp(-parameters.fade * games)
 
 
 def shares(points: Sequence[float]) -> list[float]:
-    """Give each player's share of the squared points; negative points count as 0 (seed 001, cases 2 and 3).
+    """Return each player's share of the squared points; negative points count as 0 (seed 001, cases 2 and 3).
 
     Nobody above 0: those without negative points share equally (our decision: the limit of a tie). Points are
     taken relative to the most, so that no square leaves the range of a float.
     """
     most = max(points)
     if most <= 0:
-        even = sum(own >= 0 for own in points)
-        return [1.0 / even if own >= 0 else 0.0 for own in points]
-    relative = [own / most if own > 0 else 0.0 for own in points]
-    squares = [own * own for own in relative]
+        even = sum(made >= 0 for made in points)
+        return [1.0 / even if made >= 0 else 0.0 for made in points]
+    relative = [made / most if made > 0 else 0.0 for made in points]
+    squares = [part * part for part in relative]
     total = math.fsum(squares)
     return [square / total for square in squares]
 
 
 def expectations(ratings: Sequence[float]) -> list[float]:
-    """Give each player's expected share: that of the ratings, none of them below 0.
+    """Return each player's expected share: that of the ratings, none of them below 0.
 
     Equal shares when nobody has a rating above 0, which only imports can bring about (our decision).
     """
@@ -64,22 +65,22 @@ def expectations(ratings: Sequence[float]) -> list[float]:
 def changes(
     points: Sequence[float], ratings: Sequence[float], games: Sequence[int], parameters: Parameters
 ) -> list[float]:
-    """Give each player's change, as if nobody had abandoned the game; it never takes a rating below 0.
+    """Return each player's change, as if nobody had abandoned the game; it never takes a rating below 0.
 
     A rating below 0, which only an import can give, counts as 0 and stays where it is.
     """
-    owned = [rating if rating > 0 else 0.0 for rating in ratings]
+    counted = [rating if rating > 0 else 0.0 for rating in ratings]
     return [
         # A base above 1 could otherwise cost more than there is.
         max((share - expected) * rating * weight(played, parameters), -rating)
         for share, expected, rating, played in zip(
-            shares(points), expectations(owned), owned, games, strict=True
+            shares(points), expectations(counted), counted, games, strict=True
         )
     ]
 
 
 def clipped(changes: Sequence[float], abandoned: Sequence[bool]) -> list[float]:
-    """Give the changes after abandoning: who did cannot gain, who has an opponent who did cannot lose.
+    """Return the changes after abandoning: who did cannot gain, who has an opponent who did cannot lose.
 
     Of two who both abandoned neither gains nor loses: each has an opponent who abandoned (seed 001).
     """
@@ -98,6 +99,7 @@ class Points(IncrementalSystem):
     parameters_type = Parameters
     min_players = MIN_PLAYERS
     max_players = MAX_PLAYERS
+    gives_chances = True
     parameters: Parameters
 
     def __init__(self, parameters: Any, context: LadderContext) -> None:
@@ -111,41 +113,36 @@ class Points(IncrementalSystem):
         ratings: Sequence[float],
         games: Sequence[int],
     ) -> Sequence[float | None] | str:
-        """Give each player's change, or why the game does not count."""
+        """Return each player's change, or why the game does not count."""
         points = game.points
         if points is None:
             return "no-points"
-        found = changes(points, ratings, games, self.parameters)
-        return found if game.abandoned is None else clipped(found, game.abandoned)
+        unclipped = changes(points, ratings, games, self.parameters)
+        return unclipped if game.abandoned is None else clipped(unclipped, game.abandoned)
 
-    def duel(
-        self,
-        place: int,  # noqa: ARG002
-        place_other: int,  # noqa: ARG002
-        points: Sequence[float] | None,
-        rating: float,
-        rating_other: float,
-        games: int,
-        games_other: int,
+    def pair_changes(
+        self, opened: OpenedGame, rating_one: float, rating_two: float, games_one: int, games_two: int
     ) -> tuple[float, float] | None:
-        """Give what `changes` gives for two with ratings and points above 0 to share."""
-        if points is None:
+        """Return what `changes` gives for a pair with ratings and points above 0 to share."""
+        if opened.points is None:
             return None
-        made, made_other = points
-        most = made if made >= made_other else made_other  # noqa: FURB136 - max would take as long as the rest
-        total = rating + rating_other
-        if rating < 0 or rating_other < 0 or most <= 0 or total <= 0:
+        made_one, made_two = opened.points
+        most = made_one if made_one >= made_two else made_two  # noqa: FURB136 - max takes as long as the rest
+        total = rating_one + rating_two
+        if rating_one < 0 or rating_two < 0 or most <= 0 or total <= 0:
             return None
-        made = made / most if made > 0 else 0.0
-        made_other = made_other / most if made_other > 0 else 0.0
-        made *= made
-        made_other *= made_other
-        squares = made + made_other
-        change = (made / squares - rating / total) * rating * self._weight(games)
-        change_other = (
-            (made_other / squares - rating_other / total) * rating_other * self._weight(games_other)
-        )
+        share_one = made_one / most if made_one > 0 else 0.0
+        share_two = made_two / most if made_two > 0 else 0.0
+        share_one *= share_one
+        share_two *= share_two
+        squares = share_one + share_two
+        change_one = (share_one / squares - rating_one / total) * rating_one * self._weight(games_one)
+        change_two = (share_two / squares - rating_two / total) * rating_two * self._weight(games_two)
         return (
-            change if change >= -rating else -rating,  # noqa: FURB136
-            change_other if change_other >= -rating_other else -rating_other,  # noqa: FURB136
+            change_one if change_one >= -rating_one else -rating_one,  # noqa: FURB136 - as above
+            change_two if change_two >= -rating_two else -rating_two,  # noqa: FURB136 - as above
         )
+
+    def expectation(self, rating: float, other: float) -> float:
+        """Return the expected part of the squared points, taken for the chance to win: `A / (A + B)`."""
+        return expectations([max(rating, 0.0), max(other, 0.0)])[0]

@@ -1,57 +1,106 @@
-"""What a rating system is to the ladders fold: parameters, rows, and a verdict on each game.
+"""What a rating system is to the fold of a ladder: parameters, rows, and a verdict on each game.
 
-Pure: standard library only, no clock, no I/O.
+Pure: no clock, no I/O.
 """
 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, ClassVar
 
-from streams.core.events import Game, RatingImported
+import msgspec
+
+from streams.core.events import CompetitionClosed, Game, RatingImported, StandingsRow, WeekEnded
+from streams.core.weeks import week_of
 
 JsonRow = Mapping[str, Any] | Sequence[Any]
 
 
-# Plain tuples, of which a game makes many: those with names for their fields take five times as long.
+# A game makes many of the following: Structs take half as long again as plain tuples, and a fifth of the time
+# of named ones. They go between processes as arrays.
 
-# What a system may show of a player beside the ratings: the week, the level after the game and before it, the
-# title after it and before it; None for what it has not.
-Details = tuple[str | None, int | None, int | None, str | None, str | None]
 
-# One player's id, rating before and after, sequence number, and the details, if the system shows any.
-Change = tuple[str, float, float, int, Details | None]
+class Details(msgspec.Struct, array_like=True, gc=False):
+    """What a system may show of a player beside the ratings; None for what it has not."""
 
-# What a system says of a game beside the changes: why it does not count, if it does not; the players for whom
-# it does not when it counts for others; and the competition-closed of a week that the game amends, to be
-# published after the changes.
-Note = tuple[str | None, Sequence[str], Mapping[str, Any] | None]
+    week: str | None = None
+    level: int | None = None
+    level_before: int | None = None
+    title: str | None = None
+    title_before: str | None = None
+
+
+# Ratings are whole numbers in some systems and have to stay so, also on their way between processes.
+Rating = int | float
+
+
+class Change(msgspec.Struct, array_like=True, gc=False):
+    """One player's rating before and after, the sequence number, and the details, if the system shows any."""
+
+    player_id: str
+    before: Rating
+    after: Rating
+    sequence: int
+    details: Details | None = None
+
+
+class SystemChanges(msgspec.Struct, array_like=True, gc=False):
+    """The changes that a system makes of one game; none when the game does not count for it."""
+
+    system: str
+    changes: Sequence[Change]
+
+
+class Note(msgspec.Struct, gc=False):
+    """What a system says of a game beside the changes.
+
+    `reason` says why it does not count, if it does not; `players` for whom it does not when it counts for
+    others. `closing` is the closed week that the game amends, to be published after the changes.
+    """
+
+    system: str
+    reason: str | None
+    players: Sequence[str] = ()
+    closing: CompetitionClosed | None = None
+
 
 # What a system makes of a game: the changes, and a note if there is something to say.
 Verdict = tuple[Sequence[Change], Note | None]
 
-
-def ignored(reason: str) -> Verdict:
-    """Give the verdict on a game that does not count, for a reason of `streams.core.ladders.REASONS`."""
-    return (), (reason, (), None)
+# Notes on games, by the games' positions in a sequence.
+Notes = dict[int, list[Note]]
 
 
-# A system's name and the changes it makes of a game; none when it does not count.
-Rated = tuple[str, Sequence[Change]]
+class PlayerRating(msgspec.Struct, array_like=True, gc=False):
+    """A player's figures in one system.
 
-# Notes on games, with the names of the systems that made them, by the games' places in a sequence.
-Notes = dict[int, list[tuple[str, Note]]]
+    `games` counts the rated ones, imported ones included; `sequence` is the number of the last published
+    change. They differ once a correction has been published.
+    """
 
-# A player's figures in one system: the rating, the rated games, imported ones included, and the sequence
-# number of the last published change. The last two differ once a correction has been published.
-PlayerRating = tuple[float, int, int]
+    rating: Rating
+    games: int
+    sequence: int
 
-# A game with a result, opened once for all systems. First what the usual game needs, that of two individuals
-# who both stayed to the end: their ids (None for the first when it is any other game) and places, everybody's
-# points if everybody has some, the game type, the end in seconds since 1970. Then the game, and all places.
-OpenedGame = tuple[str | None, str, int, int, Sequence[float] | None, str | None, float, Game, Sequence[int]]
+
+class OpenedGame(msgspec.Struct, gc=False):
+    """A game with a result, opened once for all systems.
+
+    First what the usual game needs, a *pair*: two individuals who both stayed to the end. `one` is None for
+    any other game, which is *general*. Places are those of `game.players`, in the same order.
+    """
+
+    one: str | None
+    two: str
+    place_one: int
+    place_two: int
+    points: Sequence[float] | None
+    game_type: str | None
+    ended_epoch: float
+    game: Game
+    places: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -68,57 +117,91 @@ class System(ABC):
 
     `players` holds the figures that go into the row of a player. A system with more rows than that (one a
     week, one a result) keeps them itself and yields them from `changed_rows`.
+
+    Every game can be rated by `rate_general`. `rate_batch` rates many, pairs by a shorter way if the system
+    knows one, and has to give the same to the last bit.
     """
 
     name: ClassVar[str]
     parameters_type: ClassVar[type]
     row_kinds: ClassVar[Sequence[str]] = ()
+    # What is shown of a player who has not played, where the system shows anything.
+    unplayed: ClassVar[Details | None] = None
+    # Whether the rating of one player depends on games of others: then nothing short of all rows gives it.
+    needs_all_games: ClassVar[bool] = False
+    # Whether a player can start with a former system's figures.
+    importable: ClassVar[bool] = True
+    # Whether `expectation` says something.
+    gives_chances: ClassVar[bool] = False
 
     def __init__(self, parameters: Any, context: LadderContext) -> None:
         self.parameters = parameters
         self.context = context
         self.players: dict[str, PlayerRating] = {}
 
+    @property
+    def initial_rating(self) -> float:
+        """Return the rating of a player without games."""
+        return 0
+
     @abstractmethod
-    def rate(self, game: Game, places: Sequence[int]) -> Verdict:
-        """Rate a game from the standings before it, and keep the standings after it.
+    def rate_general(self, game: Game, places: Sequence[int]) -> Verdict:
+        """Rate any game from the ratings before it, and keep the ratings after it.
 
         `places` are those of `game.players`, in the same order. A game with a reason and no changes leaves
         every row as it was.
         """
 
-    def rate_all(self, opened: Iterable[OpenedGame], notes: Notes) -> list[Rated]:
-        """Rate games one after the other, each as `rate` does, and add what there is to note.
+    def rate_batch(self, games: Iterable[OpenedGame], notes: Notes) -> list[SystemChanges]:
+        """Rate games one after the other, and add what there is to note."""
+        rated: list[SystemChanges] = []
+        for opened in games:
+            self.rate_next(opened, rated, notes)
+        return rated
 
-        A system that knows a shorter way for the usual game takes it here, and leaves the others to `rate`.
-        """
-        found: list[Rated] = []
-        for *_, game, places in opened:
-            self.rate_unusual(game, places, found, notes)
-        return found
-
-    def rate_unusual(self, game: Game, places: Sequence[int], found: list[Rated], notes: Notes) -> None:
-        """Rate the next game by way of `rate`."""
-        changes, note = self.rate(game, places)
+    def rate_next(self, opened: OpenedGame, rated: list[SystemChanges], notes: Notes) -> None:
+        """Rate the next game of a batch by the general way."""
+        changes, note = self.rate_general(opened.game, opened.places)
         if note is not None:
-            notes.setdefault(len(found), []).append((self.name, note))
-        found.append((self.name, changes))
+            notes.setdefault(len(rated), []).append(note)
+        rated.append(SystemChanges(self.name, changes))
+
+    def ignored(self, reason: str) -> Verdict:
+        """Return the verdict on a game that does not count, for a reason of `streams.core.events.REASONS`."""
+        return (), Note(self.name, reason)
 
     @abstractmethod
     def start(self, imported: RatingImported) -> Change | str:
-        """Start a player from a former system's figures, or give the reason why the import is ignored."""
+        """Start a player from a former system's figures, or return the reason why the import is ignored."""
 
     def ratings(self) -> list[tuple[str, float, int]]:
-        """Give (player, rating, games) of everyone with a rating today, in no particular order."""
-        return [(player_id, rating, games) for player_id, (rating, games, _) in self.players.items()]
+        """Return (player, rating, games) of everyone with a rating today, in no particular order."""
+        return [(player_id, known.rating, known.games) for player_id, known in self.players.items()]
 
-    def renumber(self, player_id: str, week: str | None, sequence: int, rating: float) -> None:  # noqa: ARG002
+    def rating_at(self, player_id: str, moment: datetime) -> tuple[float, int]:  # noqa: ARG002 - for weeks
+        """Return a player's rating and rated games, in a competition those of the moment's week."""
+        known = self.players.get(player_id)
+        return (self.initial_rating, 0) if known is None else (known.rating, known.games)
+
+    def expectation(self, rating: float, other: float) -> float:
+        """Return the chance that the system gives to the first of two ratings. Only where `gives_chances`."""
+        raise NotImplementedError(f"{self.name} gives no chances ({rating!r} against {other!r})")
+
+    def renumber(self, player_id: str, week: str | None, sequence: int, rating: float) -> None:  # noqa: ARG002 - week is a competition's
         """Let a player's changes go on from a sequence number, after a correction; `rating` if there is none.
 
-        `week` is None but for weekly competitions.
+        `week` is None but for competitions.
         """
-        rating, games, _ = self.players.get(player_id, (rating, 0, sequence))
-        self.players[player_id] = rating, games, sequence
+        known = self.players.get(player_id)
+        if known is None:
+            self.players[player_id] = PlayerRating(rating, 0, sequence)
+        else:
+            self.players[player_id] = PlayerRating(known.rating, known.games, sequence)
+
+    @classmethod
+    def player_of_row(cls, kind: str, key: str) -> str | None:
+        """Return the player that an own row belongs to; None for a row of the whole ladder."""
+        raise NotImplementedError(f"{cls.name} has no rows of kind {kind!r} ({key!r})")
 
     def load_row(self, kind: str, key: str, row: Any) -> None:
         """Take back a row of one of `row_kinds`, as `changed_rows` gave it out."""
@@ -132,120 +215,35 @@ class System(ABC):
         return iter(())
 
     def drop_changes(self) -> None:
-        """Forget which own rows have changed."""
+        """Forget which own rows have changed, for a fold that stores none."""
         deque(self.changed_rows(), maxlen=0)
 
 
-class IncrementalSystem(System):
-    """A system in which a player has one rating, moved by each game: subclasses give the arithmetic.
+class Competition(System):
+    """A system whose ratings last for a week, that of the game's end: weeks close, and have standings.
 
-    It rates individuals, from `min_players` to `max_players` of them.
+    A ladder has at most one.
     """
 
-    min_players: ClassVar[int]
-    max_players: ClassVar[int]
-
-    def __init__(self, parameters: Any, context: LadderContext) -> None:
-        super().__init__(parameters, context)
-        self._start: PlayerRating = (float(parameters.start), 0, 0)
-        self._shows_details = type(self).details is not IncrementalSystem.details
+    @abstractmethod
+    def close(self, label: str, *, final: bool) -> list[CompetitionClosed] | str:
+        """Close a week, for good when `final`, and return what to publish, or why the closing is ignored."""
 
     @abstractmethod
-    def changes(
-        self, game: Game, places: Sequence[int], ratings: Sequence[float], games: Sequence[int]
-    ) -> Sequence[float | None] | str:
-        """Give each player's change from the `ratings` and numbers of rated `games` before this one.
-
-        None for a player who is not rated (reason `left`); a reason instead of a list when nobody is.
-        """
+    def due(self, now: datetime) -> list[WeekEnded]:
+        """Return the records that should be on the log at `now`, until the fold has applied them."""
 
     @abstractmethod
-    def duel(
-        self,
-        place: int,
-        place_other: int,
-        points: Sequence[float] | None,
-        rating: float,
-        rating_other: float,
-        games: int,
-        games_other: int,
-    ) -> tuple[float, float] | None:
-        """Give what `changes` gives for two individuals who stayed, to the last bit, in half the time.
+    def standings(self, label: str) -> list[StandingsRow]:
+        """Return the standings of a week that is not final, closed or not; empty when nobody played in it."""
 
-        None leaves what is rare to `changes`.
-        """
+    @abstractmethod
+    def revise(self, label: str, revision: int) -> None:
+        """Let a closed week's revisions go on from a number, unless the week is final."""
 
-    def details(self, before: float, after: float) -> Details | None:  # noqa: ARG002
-        """Say what the event shows beside the ratings; nothing by default."""
-        return None
-
-    def rate(self, game: Game, places: Sequence[int]) -> Verdict:
-        """Rate a game from the standings before it, and keep the standings after it."""
-        if game.teams is not None:
-            return ignored("teams")
-        if not self.min_players <= len(places) <= self.max_players:
-            return ignored("player-count")
-        players = game.players
-        standings = [self.players.get(player_id, self._start) for player_id in players]
-        ratings, games, _ = zip(*standings, strict=True)
-        changes = self.changes(game, places, ratings, games)
-        if isinstance(changes, str):
-            return ignored(changes)
-        unrated = [player_id for player_id, change in zip(players, changes, strict=True) if change is None]
-        rated = [
-            self._move(player_id, standing, change)
-            for player_id, standing, change in zip(players, standings, changes, strict=True)
-            if change is not None
-        ]
-        return rated, ("left", unrated, None) if unrated else None
-
-    def rate_all(self, opened: Iterable[OpenedGame], notes: Notes) -> list[Rated]:
-        """Rate games one after the other: the usual ones without further ado."""
-        found: list[Rated] = []
-        name, start, duel = self.name, self._start, self.duel
-        details = self.details if self._shows_details else None
-        details_one = details_two = None
-        known = self.players
-        find = known.get
-        for one, two, place_one, place_two, points, _, _, game, places in opened:
-            if one is None:
-                self.rate_unusual(game, places, found, notes)
-                continue
-            before_one, games_one, sequence_one = find(one, start)
-            before_two, games_two, sequence_two = find(two, start)
-            changes = duel(place_one, place_two, points, before_one, before_two, games_one, games_two)
-            if changes is None:
-                self.rate_unusual(game, places, found, notes)
-                continue
-            change_one, change_two = changes
-            after_one = before_one + change_one
-            after_two = before_two + change_two
-            sequence_one += 1
-            sequence_two += 1
-            known[one] = after_one, games_one + 1, sequence_one
-            known[two] = after_two, games_two + 1, sequence_two
-            if details is not None:
-                details_one = details(before_one, after_one)
-                details_two = details(before_two, after_two)
-            pair = (
-                (one, before_one, after_one, sequence_one, details_one),
-                (two, before_two, after_two, sequence_two, details_two),
-            )
-            found.append((name, pair))
-        return found
-
-    def start(self, imported: RatingImported) -> Change | str:
-        """Start a player from a former system's figures, unless the player has games here already."""
-        player_id, after, games = imported.player_id, imported.rating, imported.games
-        if player_id in self.players:
-            return "already-rated"
-        before, _, _ = self._start
-        # The sequence goes on from the imported games, so that it counts all of them: 1, 2, 3 …
-        self.players[player_id] = after, games, games
-        return player_id, before, after, games, self.details(before, after)
-
-    def _move(self, player_id: str, standing: PlayerRating, change: float) -> Change:
-        before, games, sequence = standing
-        after = before + change
-        self.players[player_id] = after, games + 1, sequence + 1
-        return player_id, before, after, sequence + 1, self.details(before, after)
+    def rating_at(self, player_id: str, moment: datetime) -> tuple[float, int]:
+        """Return a player's points and games in the moment's week."""
+        for row in self.standings(week_of(moment, self.context.timezone)):
+            if row.player_id == player_id:
+                return row.points, row.games
+        return self.initial_rating, 0

@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from streams.core.events import Game, places
 from streams.core.ladders import Ladders
 from streams.core.ratings.closeness import Closeness
+from streams.core.ratings.system import OpenedGame
 
 MAX_INTEGER = 2**53
 
@@ -357,11 +358,11 @@ def most_steps(system: Closeness) -> int:
         winner, loser = random.sample("ab", 2)
         made = random.randrange(10_000)
         game = played(str(number), scored(winner, 10_000), scored(loser, made))
-        contest = winner, loser, 1, 2, (10_000, made), None, game.ended_epoch, game, (1, 2)
+        opened = OpenedGame(winner, loser, 1, 2, (10_000, made), None, game.ended_epoch, game, (1, 2))
         steps = 0
         sys.settrace(count)
         try:
-            system.rate_all([contest], {})
+            system.rate_batch([opened], {})
         finally:
             sys.settrace(former)
         found.append(steps)

@@ -10,17 +10,18 @@ from helpers import LADDER, game, imported, ladder, outputs, played, ranked, rea
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.events import Event, Game, Rejected, WeekEnded
-from streams.core.ladders import (
+from streams.core.events import (
     COMPETITION_CLOSED,
     GAME_IGNORED,
-    IGNORED,
-    NOTED,
-    RATED,
     RATING_CHANGED,
-    Ladders,
+    Event,
+    Game,
     Output,
+    Rejected,
+    WeekEnded,
 )
+from streams.core.ladders import Ladders
+from streams.core.outcomes import IGNORED, NOTED, RATED
 from streams.core.rules import parse_ladders
 from streams.wire.schemas import validator
 

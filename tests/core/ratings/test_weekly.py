@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.core.events import Event, RatingImported, Rejected, WeekEnded
-from streams.core.ladders import IGNORED, NOTED, RATED, Ladders
+from streams.core.ladders import Ladders
+from streams.core.outcomes import IGNORED, NOTED, RATED
 from streams.core.ratings.weekly import Parameters, level
 
 WEEK = "2026-W48"

@@ -1,0 +1,148 @@
+"""Events to bytes: what folds publish, what commands send, and what is said of rejected records.
+
+JSON values, CloudEvents 1.0 binary headers (design, "Topics").
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import orjson
+
+from streams.core.events import (
+    COMPETITION_CLOSED,
+    CORRECTIONS_APPLIED,
+    GAME_FINISHED,
+    GAME_IGNORED,
+    GAME_VOIDED,
+    RATING_CHANGED,
+    RATING_IMPORTED,
+    WEEK_ENDED,
+    CompetitionClosed,
+    Output,
+    RatingChanged,
+    Rejected,
+)
+from streams.core.publications import GameRated, Publication, rating_changes
+from streams.wire.schemas import VERSION
+
+SPECVERSION = b"1.0"
+ERROR_HEADER = "__ladderlog.errors."
+
+Headers = list[tuple[str, bytes]]
+
+
+# A record's key, value and headers. Not named: there is one for every change, and names cost a microsecond.
+Record = tuple[bytes, bytes, Headers]
+
+_encoder = msgspec.json.Encoder()
+# An output event as JSON.
+encode_json: Any = _encoder.encode
+
+
+def encode_lines(events: Sequence[Output]) -> bytes:
+    """Return output events as JSON lines, each with its line end."""
+    return _encoder.encode_lines(events)
+
+
+def encode_event(event: str, fields: Mapping[str, Any], source: str, event_id: str) -> Record:
+    """Return an input event as a record for the game-finished topic: key the ladder, CloudEvents headers."""
+    headers = [
+        ("ce_id", event_id.encode()),
+        ("ce_source", source.encode()),
+        *_TYPE_HEADERS[event],
+    ]
+    ended_at = fields.get("ended_at")
+    if isinstance(ended_at, str):
+        headers.append(("ce_time", ended_at.encode()))
+    return str(fields.get("ladder", "")).encode(), orjson.dumps(fields), headers
+
+
+def encode_published(
+    publications: Iterable[Publication], source: bytes, position: str
+) -> list[tuple[str, Record]]:
+    """Return the records of all that one input record publishes, in order, each with its topic.
+
+    `position` is the input record's topic/partition/offset; topics have no prefix.
+    """
+    records: list[tuple[str, Record]] = []
+    for publication in publications:
+        if isinstance(publication, GameRated):
+            records += _encode_rated(publication, source)
+            records += [_encode(closing, source, position) for closing in publication.closings]
+        else:
+            records.append(_encode(publication, source, position))
+    return records
+
+
+def _encode_rated(rated: GameRated, source: bytes) -> list[tuple[str, Record]]:
+    """Do what `_encode` does for the changes of one game: most of their headers are the same."""
+    shared = (("ce_source", source), *_TYPE_HEADERS[RATING_CHANGED])
+    ended_at = ("ce_time", rated.ended_at.encode())
+    return [
+        (
+            RATING_CHANGED,
+            (
+                change.player_id.encode(),
+                encode_json(change),
+                [("ce_id", change.change_id.encode()), *shared, ended_at],
+            ),
+        )
+        for change in rating_changes((rated,))
+    ]
+
+
+def _encode(event: Output, source: bytes, position: str) -> tuple[str, Record]:
+    topic = event.topic
+    headers = [("ce_id", _id(event, position).encode()), ("ce_source", source), *_TYPE_HEADERS[topic]]
+    if event.ended_at is not None:
+        headers.append(("ce_time", event.ended_at.encode()))
+    return topic, (event.key.encode(), encode_json(event), headers)
+
+
+def rejection_headers(
+    rejected: Rejected, topic: str, partition: int, offset: int, original: Iterable[tuple[str, bytes]]
+) -> Headers:
+    """Return the headers of a game-rejected record: the original ones, what is wrong, and where it was."""
+    errors = {
+        "reason": rejected.reason,
+        "message": rejected.message,
+        "topic": topic,
+        "partition": str(partition),
+        "offset": str(offset),
+    }
+    # A message may quote text that is no valid Unicode; what cannot be encoded is shown escaped.
+    added = [(ERROR_HEADER + name, text.encode(errors="backslashreplace")) for name, text in errors.items()]
+    return [*original, *added]
+
+
+def _id(event: Output, position: str) -> str:
+    """Return a ce_id. Of what has no id of its own, one input puts out at most one."""
+    if isinstance(event, RatingChanged):
+        return event.change_id
+    if isinstance(event, CompetitionClosed):
+        return f"{event.ladder}/{event.week}/{event.revision}"
+    return position
+
+
+def _type_headers(event: str) -> Headers:
+    return [
+        ("ce_type", f"{event}.{VERSION}".encode()),
+        ("ce_specversion", SPECVERSION),
+        ("ce_dataschema", f"urn:ladderlog:schema:{event}.{VERSION}".encode()),
+    ]
+
+
+_TYPE_HEADERS = {
+    event: _type_headers(event)
+    for event in (
+        GAME_FINISHED,
+        RATING_IMPORTED,
+        WEEK_ENDED,
+        GAME_VOIDED,
+        CORRECTIONS_APPLIED,
+        RATING_CHANGED,
+        GAME_IGNORED,
+        COMPETITION_CLOSED,
+    )
+}
