@@ -4,6 +4,7 @@ import signal
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,8 +40,8 @@ def start_worker() -> Iterator[Callable[..., Worker]]:
     """Give a function that starts workers, which end with the test at the latest."""
     workers: list[Worker] = []
 
-    def start(site: Site, name: str | None = None, *, restarted: bool = False) -> Worker:
-        workers.append(Worker(site, name or f"worker-{len(workers)}", restarted=restarted))
+    def start(site: Site, name: str | None = None, **options: Any) -> Worker:
+        workers.append(Worker(site, name or f"worker-{len(workers)}", **options))
         return workers[-1]
 
     yield start

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 from project import PROJECT
 from sites import PATIENCE, Site
@@ -21,13 +22,16 @@ OWNER = "owner from offset"
 class Worker:
     """One `ladderlog worker`, in an empty folder of its own, with its log beside it."""
 
-    def __init__(self, site: Site, name: str, *, restarted: bool = False) -> None:
+    def __init__(
+        self, site: Site, name: str, *, restarted: bool = False, program: Sequence[str] = ("-m", "streams")
+    ) -> None:
         self.home = site.folder / name
         self.home.mkdir()
         self.log_file = site.folder / f"{name}.log"
         self.statuses: list[int] = []
         self._site = site
         self._restarted = restarted
+        self._program = program
         self._ended = False
         self._start()
         self._thread = threading.Thread(target=self._supervise, daemon=True)
@@ -85,7 +89,7 @@ class Worker:
         }
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "streams", "worker"],
+                [sys.executable, *self._program, "worker"],
                 cwd=self.home,
                 env=environment,
                 stdin=subprocess.DEVNULL,
