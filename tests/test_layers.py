@@ -129,3 +129,23 @@ def test_there_are_at_most_three_modules_at_the_top() -> None:
     top = [name for name in MODULES if "/" not in name and name != "__init__.py"]
 
     assert top == ["__main__.py", "processor.py"]
+
+
+def test_no_system_is_known_by_name_or_type_outside_the_ratings() -> None:
+    systems = {"bga", "closeness", "fundox", "points", "weekly", "weekly_rules"}
+    modules = {f"core/ratings/{system}.py" for system in systems}
+
+    users = {
+        name
+        for name in MODULES
+        if room_of(name) != "core/ratings/**" and {file_of(module) for module in imported(name)} & modules
+    }
+
+    assert users == set()
+
+
+def test_the_architecture_page_names_every_room() -> None:
+    page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = {name.split("/")[0] for name in MODULES if name not in {"__init__.py", "__main__.py"}}
+
+    assert {room for room in rooms if f"`{room.removesuffix('.py')}" not in page} == set()
