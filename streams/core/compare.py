@@ -197,11 +197,11 @@ def _mean_ranks(values: Sequence[float]) -> list[float]:
 
 
 def _spread(values: Iterable[float]) -> Spread | None:
-    found = sorted(values)
-    if not found:
+    ordered = sorted(values)
+    if not ordered:
         return None
-    quarters = quantiles(found, n=4, method="inclusive") if len(found) > 1 else [found[0]] * 3
-    return Spread(fmean(found), found[0], quarters[0], quarters[1], quarters[2], found[-1])
+    quarters = quantiles(ordered, n=4, method="inclusive") if len(ordered) > 1 else [ordered[0]] * 3
+    return Spread(fmean(ordered), ordered[0], quarters[0], quarters[1], quarters[2], ordered[-1])
 
 
 def _round_width(width: float) -> float:

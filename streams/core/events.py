@@ -6,7 +6,7 @@ Plain data without behaviour. `streams.wire` makes the first from bytes, and byt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import msgspec
 
@@ -78,7 +78,7 @@ REASONS = {
 }
 
 
-class Game(NamedTuple):
+class Game(msgspec.Struct, array_like=True, gc=False):
     """A finished game.
 
     `ended_at` is the text of the producer, passed on unchanged, and `ended_epoch` the same moment in seconds

@@ -6,6 +6,8 @@ Pure: no clock, no I/O.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from streams.core.deduplication import DeduplicationWindow
 from streams.core.events import (
     PAIR,
@@ -115,7 +117,7 @@ class Ladder:
         if correction is None:
             self._games.add(game_id, game.ended_epoch, game.digest)
             return [self._ignore_game(game_id, "voided")]
-        folded = self._fold_games((correction._replace(version=1),))
+        folded = self._fold_games((replace(correction, version=1),))
         self._games.set_version(game_id, correction.version)
         return folded
 
@@ -125,42 +127,19 @@ class Ladder:
         opened: list[OpenedGame] = []
         remember = self._games.add
         for game in games:
-            # Taken apart once: fields of a NamedTuple take long to look up, one by one.
-            (
-                game_id,
-                _,
-                game_type,
-                _,
-                ended_epoch,
-                rated,
-                players,
-                ranks,
-                points,
-                teams,
-                left,
-                _,
-                digest,
-                version,
-            ) = game
-            if version > 1:
+            game_id, digest = game.game_id, game.digest
+            if game.version > 1:
                 folded.append(self._note_later_version(game))
                 continue
-            known = remember(game_id, ended_epoch, digest)
+            known = remember(game_id, game.ended_epoch, digest)
             if known is not None:
                 folded.append(self._fold_known(game, known))
                 continue
-            finish = ranks if ranks is not None and teams is None else places(game)
-            if finish is None or not rated:
-                folded.append(self._ignore_game(game_id, "no-result" if rated else "unrated"))
+            finish = places(game)
+            if finish is None or not game.rated:
+                folded.append(self._ignore_game(game_id, "unrated" if not game.rated else "no-result"))
                 continue
-            if len(players) == PAIR and teams is None and left is None:
-                one, two = players
-                first, second = finish
-                opened.append(
-                    OpenedGame(one, two, first, second, points, game_type, ended_epoch, game, finish)
-                )
-            else:
-                opened.append(OpenedGame(None, "", 0, 0, points, game_type, ended_epoch, game, finish))
+            opened.append(_open(game, finish))
             slots.append(len(folded))
             folded.append(_PENDING)
         self._rate_opened(slots, opened, folded)
@@ -312,6 +291,18 @@ class Ladder:
             counted.append(after)
             changed.append(player_id)
         return counted
+
+
+def _open(game: Game, finish: Sequence[int]) -> OpenedGame:
+    """Return a game, a pair if it is one, opened once for all systems."""
+    players = game.players
+    if len(players) == PAIR and game.teams is None and game.abandoned is None:
+        one, two = players
+        first, second = finish
+        return OpenedGame(
+            one, two, first, second, game.points, game.game_type, game.ended_epoch, game, finish
+        )
+    return OpenedGame(None, "", 0, 0, game.points, game.game_type, game.ended_epoch, game, finish)
 
 
 def _first_is_shared(game: Game, finish: Sequence[int], best: int) -> bool:

@@ -19,7 +19,7 @@ def join_key(*parts: str) -> str:
 
 def split_key(key: str, parts: int) -> list[str]:
     """Take a joined key of that many parts apart again. Raises ValueError when it has fewer."""
-    found = key.split("/", parts - 1)
-    if len(found) != parts:
-        raise ValueError(f"row key {key!r} has {len(found)} parts, not {parts}")
-    return [part.replace("%2F", "/").replace("%25", "%") for part in found[:-1]] + [found[-1]]
+    split = key.split("/", parts - 1)
+    if len(split) != parts:
+        raise ValueError(f"row key {key!r} has {len(split)} parts, not {parts}")
+    return [part.replace("%2F", "/").replace("%25", "%") for part in split[:-1]] + [split[-1]]

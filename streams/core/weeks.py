@@ -86,10 +86,10 @@ def _label(day: date) -> str:
 
 
 def _monday(label: str) -> date:
-    found = _LABEL.fullmatch(label)
-    if found is None:
+    match = _LABEL.fullmatch(label)
+    if match is None:
         raise ValueError(f"{label!r} is not a week such as 2026-W48")
-    return date.fromisocalendar(int(found[1]), int(found[2]), 1)
+    return date.fromisocalendar(int(match[1]), int(match[2]), 1)
 
 
 def _midnight(day: date, zone: tzinfo) -> datetime:

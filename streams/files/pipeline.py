@@ -29,7 +29,7 @@ from streams.core.publications import GameRated, rating_changes
 from streams.files.jsonl import batched
 from streams.processor import EVENTS_TOGETHER
 from streams.wire.decode import decode_checked_line
-from streams.wire.decode_fast import plain_values
+from streams.wire.decode_fast import decode_plain
 from streams.wire.encode import encode_lines
 
 # Batches on their way through the decoding process: enough for it never to wait.
@@ -43,7 +43,6 @@ _PIPE_BYTES = 1024 * 1024
 # A game, or None for a line that is none.
 Entry = Game | None
 
-_new = tuple.__new__
 _pack = msgspec.msgpack.Encoder().encode
 _unpack: Any = msgspec.msgpack.Decoder().decode
 _unpack_published = msgspec.msgpack.Decoder(list[bytes | GameRated]).decode
@@ -195,12 +194,11 @@ class Batch:
 
 def decoded(lines: Sequence[bytes]) -> Batch:
     """Decode lines as far as they are games."""
-    entries = [None if values is None else _new(Game, values) for values in map(_values, lines)]
-    return Batch(entries, _pack(lines))
+    return Batch(list(map(_entry, lines)), _pack(lines))
 
 
 def _decoded(lines: Sequence[bytes]) -> bytes:
-    return _pack((list(map(_values, lines)), _pack(lines)))
+    return _pack((list(map(_entry, lines)), _pack(lines)))
 
 
 def lines_of(published: Iterable[GameRated | bytes]) -> bytes:
@@ -227,16 +225,16 @@ def writes_standard_output(file: Any) -> bool:
     return file is not None and file is getattr(sys.__stdout__, "buffer", None)
 
 
-def _values(line: bytes) -> tuple[Any, ...] | None:
-    """Return the values of a game's fields in order; None for a line that is no game."""
-    values = plain_values(line)
-    if values is not None:
-        return values
+def _entry(line: bytes) -> Entry:
+    """Return the game of a line; None for a line that is none."""
+    game = decode_plain(line)
+    if game is not None:
+        return game
     try:
         event = decode_checked_line(line)
     except Rejected:
         return None
-    return tuple(event) if type(event) is Game else None
+    return event if type(event) is Game else None
 
 
 def _begin() -> None:

@@ -66,9 +66,9 @@ def rate_lines(
             return rating.counts
         if writes_standard_output(files.changed):
             rating.write_changed_to(stack.enter_context(Writer()))
-        for found in stack.enter_context(Decoder(rest)):
-            rating.take(found)
-            progress.update(len(found.entries))
+        for ahead in stack.enter_context(Decoder(rest)):
+            rating.take(ahead)
+            progress.update(len(ahead.entries))
     return rating.counts
 
 

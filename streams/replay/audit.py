@@ -202,7 +202,7 @@ class _Audit:
         for name in OUTPUT_TOPICS:
             topic = self._settings.topic(name)
             ends = [(tp, end) for tp, end in self._ends.items() if tp.topic == topic and end]
-            await asyncio.gather(*(self._compare_partition(*found) for found in ends))
+            await asyncio.gather(*(self._compare_partition(tp, end) for tp, end in ends))
         for partition, expected in self._expected.items():
             for target, sequence in expected.sequences.items():
                 for index in sequence.missing(expected.due):
@@ -212,13 +212,13 @@ class _Audit:
     async def describe(self) -> None:
         """Fold once more as far as needed to show the expected records, of which only hashes were kept."""
         for partition, wanted in sorted(self._wanted.items()):
-            texts = await self._texts(partition, {found.offset for found in wanted})
-            for found in wanted:
-                topic, number = found.target
-                source = f"{self._settings.input_topic}/{partition}/{found.offset}"
-                text = texts.get((found.target, found.content, found.offset), "")
+            texts = await self._texts(partition, {missed.offset for missed in wanted})
+            for missed in wanted:
+                topic, number = missed.target
+                source = f"{self._settings.input_topic}/{partition}/{missed.offset}"
+                text = texts.get((missed.target, missed.content, missed.offset), "")
                 where = f"{topic}/{number}, of {source}"
-                self.report.differences.append(Difference(found.kind, where, text, found.found))
+                self.report.differences.append(Difference(missed.kind, where, text, missed.found))
 
     async def _texts(self, partition: int, offsets: set[int]) -> dict[tuple[Target, int, int], str]:
         texts: dict[tuple[Target, int, int], str] = {}
@@ -291,18 +291,18 @@ class _Audit:
             return
         self.report.published += 1
         target = (record.topic, record.partition)
-        found = marks(record, rejected=rejected)
-        partition, sequence = self._sequence_of(record, target, found)
-        finding = Kind.UNEXPECTED if sequence is None else sequence.find(found)
+        record_marks = marks(record, rejected=rejected)
+        partition, sequence = self._sequence_of(record, target, record_marks)
+        finding = Kind.UNEXPECTED if sequence is None else sequence.find(record_marks)
         if finding is None:
             return
         where = f"{record.topic}/{record.partition}/{record.offset}"
-        if isinstance(finding, Kind) or sequence is None or finding.place < 0:
+        if isinstance(finding, Kind) or sequence is None or finding.position < 0:
             self.report.add(Difference(Kind.UNEXPECTED, where, found=shown(record)))
             return
-        self._note_expected(finding.kind, partition, target, finding.place, f"{where}: {shown(record)}")
+        self._note_expected(finding.kind, partition, target, finding.position, f"{where}: {shown(record)}")
 
-    def _sequence_of(self, record: Any, target: Target, found: Marks) -> tuple[int, Matching | None]:
+    def _sequence_of(self, record: Any, target: Target, record_marks: Marks) -> tuple[int, Matching | None]:
         """Say which input partition a published record comes from, and what is expected of that one."""
         candidates = [
             (partition, expected.sequences.get(target))
@@ -310,7 +310,7 @@ class _Audit:
             if (expected := self._expected.get(partition)) is not None
         ]
         for partition, sequence in candidates:
-            if sequence is not None and sequence.is_next(found):
+            if sequence is not None and sequence.is_next(record_marks):
                 return partition, sequence
         return candidates[0] if candidates else (-1, None)
 

@@ -41,12 +41,14 @@ async def partitions_of(settings: Settings, *topics: str) -> list[TopicPartition
         described = await admin.describe_topics(list(topics))
     finally:
         await admin.close()
-    found = {topic["topic"]: topic for topic in described}
+    by_name = {topic["topic"]: topic for topic in described}
     for topic in topics:
-        if topic not in found or found[topic]["error_code"]:
+        if topic not in by_name or by_name[topic]["error_code"]:
             raise ReplayError(f"topic {topic} is missing on {settings.bootstrap_servers}")
     return [
-        TopicPartition(topic, number) for topic in topics for number in range(len(found[topic]["partitions"]))
+        TopicPartition(topic, number)
+        for topic in topics
+        for number in range(len(by_name[topic]["partitions"]))
     ]
 
 
@@ -70,14 +72,14 @@ async def read_bounds(
 ) -> list[Bounds]:
     """Ask the broker for the bounds of partitions of the input, and for the offsets of places in them."""
     async with reading(settings.bootstrap_servers) as reader:
-        found = []
+        all_bounds = []
         for partition in partitions:
             tp = TopicPartition(settings.input_topic, partition)
             first = (await reader.beginning_offsets([tp]))[tp]
             last = max(first, await end_offset(reader, tp))
-            places = [await _offset_of(reader, tp, position, last) for position in (start, end)]
-            found.append(Bounds(partition, first, last, *places))
-        return found
+            asked = [await _offset_of(reader, tp, position, last) for position in (start, end)]
+            all_bounds.append(Bounds(partition, first, last, *asked))
+        return all_bounds
 
 
 async def records_between(
@@ -210,5 +212,5 @@ async def _offset_of(reader: Any, tp: TopicPartition, position: Position | None,
         return None
     if position.offset is not None:
         return position.offset
-    found = (await reader.offsets_for_times({tp: position.epoch_ms}))[tp]
-    return last if found is None else int(found.offset)
+    first_behind = (await reader.offsets_for_times({tp: position.epoch_ms}))[tp]
+    return last if first_behind is None else int(first_behind.offset)

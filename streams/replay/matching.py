@@ -31,10 +31,10 @@ class Marks(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something wrong with a record found; `place` is that of the record expected, -1 when there is none."""
+    """Something wrong with a record found; `position` is that of the one expected, -1 without one."""
 
     kind: Kind
-    place: int
+    position: int
 
 
 class Matching:
@@ -69,26 +69,26 @@ class Matching:
         self._timestamps.append(marks.timestamp)
         self._offsets.append(offset)
 
-    def offset(self, place: int) -> int:
+    def offset(self, position: int) -> int:
         """Return the input offset of an expected record."""
-        return self._offsets[place]
+        return self._offsets[position]
 
-    def content(self, place: int) -> int:
+    def content(self, position: int) -> int:
         """Return the hash of an expected record's content."""
-        return self._contents[place]
+        return self._contents[position]
 
     def is_next(self, marks: Marks) -> bool:
         """Say whether this record is the one expected next."""
-        place = self._next
-        return place < len(self._contents) and self._contents[place] == marks.content
+        position = self._next
+        return position < len(self._contents) and self._contents[position] == marks.content
 
     def find(self, marks: Marks) -> Finding | None:
         """Take the next record found, and say what is wrong with it."""
-        place = self._next
-        if place < len(self._contents) and self._contents[place] == marks.content:
+        position = self._next
+        if position < len(self._contents) and self._contents[position] == marks.content:
             self._next += 1
             self._begun = True
-            return self._check_timestamp(place, marks)
+            return self._check_timestamp(position, marks)
         return self._find_elsewhere(marks)
 
     def missing(self, due: int) -> list[int]:
@@ -100,44 +100,44 @@ class Matching:
             return []
         return sorted(self._missing | set(late))
 
-    def _check_timestamp(self, place: int, marks: Marks) -> Finding | None:
-        if marks.timestamp in (-1, self._timestamps[place]):
+    def _check_timestamp(self, position: int, marks: Marks) -> Finding | None:
+        if marks.timestamp in (-1, self._timestamps[position]):
             return None
-        return Finding(Kind.DIFFERENT, place)
+        return Finding(Kind.DIFFERENT, position)
 
     def _find_elsewhere(self, marks: Marks) -> Finding | None:
         self._index()
-        places = self._by_content.get(marks.content)
-        same = places is not None
-        places = places or self._by_identity.get(marks.identity, [])
-        if not places:
+        positions = self._by_content.get(marks.content)
+        same = positions is not None
+        positions = positions or self._by_identity.get(marks.identity, [])
+        if not positions:
             if not self._begun and not self._from_start:
                 self.passed_over += 1
                 return None
             return Finding(Kind.UNEXPECTED, -1)
-        ahead = next((place for place in places if place >= self._next), None)
+        ahead = next((position for position in positions if position >= self._next), None)
         if ahead is not None:
             self._jump(ahead)
             return self._check_timestamp(ahead, marks) if same else Finding(Kind.DIFFERENT, ahead)
-        late = next((place for place in places if place in self._missing), None)
+        late = next((position for position in positions if position in self._missing), None)
         if late is None:
-            return Finding(Kind.DOUBLE, places[-1])
+            return Finding(Kind.DOUBLE, positions[-1])
         self._missing.discard(late)
         return Finding(Kind.DISORDER, late)
 
-    def _jump(self, place: int) -> None:
-        between = range(self._next, place)
+    def _jump(self, position: int) -> None:
+        between = range(self._next, position)
         if self._begun or self._whole:
             self._missing.update(between)
         else:
             self.passed_over += len(between)
-        self._next = place + 1
+        self._next = position + 1
         self._begun = True
 
     def _index(self) -> None:
-        """Look up places by hash: only from the first difference on."""
+        """Look up positions by hash: only from the first difference on."""
         if self._by_content:
             return
-        for place, (identity, content) in enumerate(zip(self._identities, self._contents, strict=True)):
-            self._by_content.setdefault(content, []).append(place)
-            self._by_identity.setdefault(identity, []).append(place)
+        for position, (identity, content) in enumerate(zip(self._identities, self._contents, strict=True)):
+            self._by_content.setdefault(content, []).append(position)
+            self._by_identity.setdefault(identity, []).append(position)

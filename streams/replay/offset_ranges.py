@@ -42,44 +42,44 @@ def exact_ranges(bounds: Sequence[Bounds], snapshot: Mapping[int, int] | None) -
     """
     if snapshot is None:
         _check_beginnings(bounds)
-        return [_offset_range(found, 0) for found in bounds]
+        return [_offset_range(known, 0) for known in bounds]
     _check_snapshot(bounds, snapshot)
-    return [_offset_range(found, snapshot[found.partition]) for found in bounds]
+    return [_offset_range(known, snapshot[known.partition]) for known in bounds]
 
 
 def fresh_ranges(bounds: Sequence[Bounds]) -> list[OffsetRange]:
     """Plan a replay in which nobody has a rating before its start."""
-    return [_offset_range(found, max(found.first, found.start or 0)) for found in bounds]
+    return [_offset_range(known, max(known.first, known.start or 0)) for known in bounds]
 
 
-def _offset_range(found: Bounds, start: int) -> OffsetRange:
-    end = found.last if found.end is None else min(found.end, found.last)
-    return OffsetRange(found.partition, start, max(start, found.start or 0), max(start, end))
+def _offset_range(known: Bounds, start: int) -> OffsetRange:
+    end = known.last if known.end is None else min(known.end, known.last)
+    return OffsetRange(known.partition, start, max(start, known.start or 0), max(start, end))
 
 
 def _check_beginnings(bounds: Sequence[Bounds]) -> None:
-    lost = [found for found in bounds if found.first > 0]
+    lost = [known for known in bounds if known.first > 0]
     if lost:
         raise LostError(
             "\n".join(
                 [
                     "the log has lost its beginning, so that ratings cannot be replayed exactly from it:",
                     *(
-                        f"  partition {found.partition}: offsets 0 to {found.first - 1} are gone; exact is "
-                        f"only a replay from a snapshot at offset {found.first} or later"
-                        for found in lost
+                        f"  partition {known.partition}: offsets 0 to {known.first - 1} are gone; exact is "
+                        f"only a replay from a snapshot at offset {known.first} or later"
+                        for known in lost
                     ),
                     "Give such a snapshot with --from-snapshot.",
                 ]
             )
         )
-    late = [found for found in bounds if found.start is not None and found.start > 0]
+    late = [known for known in bounds if known.start is not None and known.start > 0]
     if late:
         raise ReplayError(
             "\n".join(
                 [
                     "a replay that does not start at the beginning needs the ratings of before:",
-                    *(f"  partition {found.partition}: from offset {found.start}" for found in late),
+                    *(f"  partition {known.partition}: from offset {known.start}" for known in late),
                     "Exact: give a snapshot of there or earlier with --from-snapshot, or leave --from out.",
                     "Not exact: --assume-empty begins with nobody rated; ratings, sequences, statistics",
                     "and the recognition of repeated games then know nothing of what was before.",
@@ -90,19 +90,19 @@ def _check_beginnings(bounds: Sequence[Bounds]) -> None:
 
 def _check_snapshot(bounds: Sequence[Bounds], snapshot: Mapping[int, int]) -> None:
     problems = []
-    for found in bounds:
-        offset = snapshot[found.partition]
-        where = f"  partition {found.partition}: the snapshot is of offset {offset}"
-        if offset < found.first:
+    for known in bounds:
+        offset = snapshot[known.partition]
+        where = f"  partition {known.partition}: the snapshot is of offset {offset}"
+        if offset < known.first:
             problems.append(
-                f"{where}, but the log now begins at {found.first}; exact is only a replay from a snapshot "
-                f"at offset {found.first} or later"
+                f"{where}, but the log now begins at {known.first}; exact is only a replay from a snapshot "
+                f"at offset {known.first} or later"
             )
-        elif offset > found.last:
-            problems.append(f"{where}, but the log ends at {found.last}: it is another log's")
-        elif found.start is not None and found.start < offset:
-            problems.append(f"{where}, later than the start at {found.start}")
-        elif found.end is not None and found.end < offset:
-            problems.append(f"{where}, later than the end at {found.end}")
+        elif offset > known.last:
+            problems.append(f"{where}, but the log ends at {known.last}: it is another log's")
+        elif known.start is not None and known.start < offset:
+            problems.append(f"{where}, later than the start at {known.start}")
+        elif known.end is not None and known.end < offset:
+            problems.append(f"{where}, later than the end at {known.end}")
     if problems:
         raise LostError("\n".join(["the snapshot does not fit the log and what was asked for:", *problems]))

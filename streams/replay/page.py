@@ -43,11 +43,11 @@ a { color: var(--mark); }
 def page(title: str, about: str, comparisons: Sequence[Comparison], top: int) -> str:
     """Return the whole page."""
     links = "".join(
-        f'<li><a href="#part-{number}">{escape(found.ladder)}, {escape(found.system)}</a>: '
-        f"{escape(summary(found))}</li>"
-        for number, found in enumerate(comparisons)
+        f'<li><a href="#part-{number}">{escape(comparison.ladder)}, {escape(comparison.system)}</a>: '
+        f"{escape(summary(comparison))}</li>"
+        for number, comparison in enumerate(comparisons)
     )
-    parts = "".join(_section(number, found, top) for number, found in enumerate(comparisons))
+    parts = "".join(_section(number, comparison, top) for number, comparison in enumerate(comparisons))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -56,24 +56,29 @@ def page(title: str, about: str, comparisons: Sequence[Comparison], top: int) ->
     )
 
 
-def _section(number: int, found: Comparison, top: int) -> str:
-    title = f"{found.ladder}, {found.system}"
+def _section(number: int, comparison: Comparison, top: int) -> str:
+    title = f"{comparison.ladder}, {comparison.system}"
     parts = [
         f'<section id="part-{number}" aria-labelledby="title-{number}">',
         f'<h2 id="title-{number}">{escape(title)}</h2>',
-        f"<p>{escape(summary(found))}.</p>",
-        _tally(found),
+        f"<p>{escape(summary(comparison))}.</p>",
+        _tally(comparison),
     ]
-    movers = [moved for moved in found.players[:top] if moved.difference]
-    if any(moved.difference for moved in found.players):
+    movers = [moved for moved in comparison.players[:top] if moved.difference]
+    if any(moved.difference for moved in comparison.players):
         parts += [
-            _figure(f"{number}-moves", "How far ratings move", _moves_text(found), _bars(found.histogram)),
+            _figure(
+                f"{number}-moves",
+                "How far ratings move",
+                _moves_text(comparison),
+                _bars(comparison.histogram),
+            ),
             _figure(
                 f"{number}-both",
                 "Every player's rating before and after",
-                f"One point for each of {min(len(found.players), _MAX_POINTS)} players: before to the right, "
-                f"after upwards; on the dashed line nothing has moved.",
-                _points(found.players),
+                f"One point for each of {min(len(comparison.players), _MAX_POINTS)} players: before to the "
+                f"right, after upwards; on the dashed line nothing has moved.",
+                _points(comparison.players),
             ),
             _movers(movers),
         ]
@@ -81,12 +86,12 @@ def _section(number: int, found: Comparison, top: int) -> str:
     return "\n".join(parts)
 
 
-def _tally(found: Comparison) -> str:
-    if not found.tally:
+def _tally(comparison: Comparison) -> str:
+    if not comparison.tally:
         return ""
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{shown(before)}</td><td>{shown(after)}</td></tr>'
-        for name, before, after in found.tally
+        for name, before, after in comparison.tally
     )
     return _table("How well the ratings predict", ("", "before", "after"), rows)
 
@@ -120,9 +125,11 @@ def _figure(name: str, caption: str, description: str, drawing: str) -> str:
     )
 
 
-def _moves_text(found: Comparison) -> str:
+def _moves_text(comparison: Comparison) -> str:
     bins = [
-        f"{signed(low)} to {signed(high)}: {players}" for low, high, players in found.histogram if players
+        f"{signed(low)} to {signed(high)}: {players}"
+        for low, high, players in comparison.histogram
+        if players
     ]
     return f"Players by difference. {'; '.join(bins)}."
 
@@ -151,7 +158,7 @@ def _upwards(low: float, high: float) -> _Scale:
 
 def _bars(bins: Sequence[Bin]) -> str:
     x = _across(bins[0].low, bins[-1].high)
-    y = _upwards(0, max(found.players for found in bins))
+    y = _upwards(0, max(bar.players for bar in bins))
     bars = "".join(
         f'<rect class="bar" x="{x(low) + 0.5:.1f}" y="{y(players):.1f}" '
         f'width="{max(1.0, x(high) - x(low) - 1):.1f}" height="{y(0) - y(players):.1f}">'

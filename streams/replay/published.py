@@ -59,22 +59,22 @@ class PublishedSink:
 
 def header(headers: Iterable[tuple[str, bytes]], name: str) -> bytes:
     """Return the last header of a name; empty when there is none."""
-    found = b""
+    last = b""
     for key, content in headers:
         if key == name:
-            found = content or b""
-    return found
+            last = content or b""
+    return last
 
 
 def marks(record: Any, *, rejected: bool) -> Marks:
     """Return what tells a record, expected or found: the position of a rejected input, else its `ce_id`."""
     headers = tuple(record.headers)
     name = f"{ERROR_HEADER}offset" if rejected else "ce_id"
-    own = getattr(record, "timestamp_type", _PRODUCERS_OWN) == _PRODUCERS_OWN
+    is_producers = getattr(record, "timestamp_type", _PRODUCERS_OWN) == _PRODUCERS_OWN
     return Marks(
         hash(header(headers, name)),
         hash((record.key, record.value, headers)),
-        record.timestamp if own else _NO_TIMESTAMP,
+        record.timestamp if is_producers else _NO_TIMESTAMP,
     )
 
 

@@ -49,8 +49,10 @@ class Header:
 
 def described(rules: Rules) -> dict[str, Any]:
     """Return rules as plain JSON, by ladder."""
-    found: dict[str, Any] = orjson.loads(orjson.dumps({name: own.described() for name, own in rules.items()}))
-    return found
+    rules_document: dict[str, Any] = orjson.loads(
+        orjson.dumps({name: ladder_rules.described() for name, ladder_rules in rules.items()})
+    )
+    return rules_document
 
 
 def write_snapshot(path: str, header: Header, states: Iterable[PartitionState]) -> int:
@@ -113,21 +115,21 @@ def _opened(path: str) -> Any:
 
 
 def _header(path: str, lines: IO[bytes]) -> Header:
-    found = _parsed(path, lines.readline())
-    if found.get("format") != FORMAT:
+    start = _parsed(path, lines.readline())
+    if start.get("format") != FORMAT:
         raise ReplayError(f"{path}: is no snapshot")
-    if found["version"] != VERSION:
-        raise ReplayError(f"{path}: is a snapshot of version {found['version']}, not {VERSION}")
-    return Header(found["app_id"], found["topic"], found["partitions"], found["ladders"])
+    if start["version"] != VERSION:
+        raise ReplayError(f"{path}: is a snapshot of version {start['version']}, not {VERSION}")
+    return Header(start["app_id"], start["topic"], start["partitions"], start["ladders"])
 
 
 def _partition_start(path: str, lines: IO[bytes], partition: int) -> dict[str, Any]:
-    found = _parsed(path, lines.readline())
-    if found.get("partition") != partition:
+    start = _parsed(path, lines.readline())
+    if start.get("partition") != partition:
         raise ReplayError(
             f"{path}: partition {partition} does not begin where it should; the file is damaged"
         )
-    return found
+    return start
 
 
 def _skip(path: str, lines: IO[bytes], rows: int) -> None:
@@ -140,9 +142,9 @@ def _parsed(path: str, line: bytes) -> dict[str, Any]:
     if not line.endswith(b"\n"):
         raise ReplayError(f"{path}: the file ends too early")
     try:
-        found = orjson.loads(line)
+        parsed = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise ReplayError(f"{path}: is no snapshot, or damaged: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise ReplayError(f"{path}: is no snapshot, or damaged")
-    return found
+    return parsed

@@ -78,13 +78,13 @@ def one_sided(before: Outcome, after: Outcome) -> list[str]:
 
 
 def _new_outcome(rules: Rules) -> Outcome:
-    keys = [(ladder, system) for ladder, own in rules.items() for system in own.systems]
+    keys = [(ladder, system) for ladder, ladder_rules in rules.items() for system in ladder_rules.systems]
     return Outcome({key: {} for key in keys}, Tally(rules))
 
 
 def _add_ratings(outcome: Outcome, fold: PartitionFold[Any]) -> None:
-    for key, found in outcome.ratings.items():
-        found.update({player_id: rating for player_id, rating, _ in fold.ratings(*key)})
+    for key, ratings in outcome.ratings.items():
+        ratings.update({player_id: rating for player_id, rating, _ in fold.ratings(*key)})
 
 
 def _figures(before: Score, after: Score) -> list[Figure]:

@@ -33,7 +33,6 @@ _FRACTION_AND_OFFSET = re.compile(r"(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})").fullm
 _END_OF_DAY = "24"
 
 _blank_digest = blake2b(digest_size=8).copy
-_new = tuple.__new__
 _moment_of = datetime.fromisoformat
 _astuple = msgspec.structs.astuple
 _first = itemgetter(0)
@@ -79,61 +78,59 @@ _finished = msgspec.json.Decoder(_Finished).decode
 def decode_plain(value: bytes) -> Game | None:
     """Decode a valid game-finished event without unusual spelling; None when it may be anything else.
 
-    Returns what `decode_fields` gives for it. Unknown fields, characters that do not print, and moments with
-    lower-case letters are unusual. More than MAX_RECORD_BYTES are nothing valid.
+    Returns what `decode_fields` returns for it. Unknown fields, characters that do not print, and moments
+    with lower-case letters are unusual. More than MAX_RECORD_BYTES are nothing valid.
     """
-    values = plain_values(value)
-    # A NamedTuple's own constructor takes twice as long.
-    return None if values is None else _new(Game, values)
-
-
-def plain_values(value: bytes) -> tuple[Any, ...] | None:
-    """Do what `decode_plain` does, and return the values of the game's fields in order."""
     if len(value) > MAX_RECORD_BYTES:
         return None
     try:
-        game_id, ladder, ended_at, seats, game_type, started_at, rated, version, _ = _astuple(
-            _finished(value)
-        )
-        ended_epoch = _plain_epoch(ended_at)
-        started_epoch = None
-        if started_at is not None:
-            started_epoch = _plain_epoch(started_at)
-            if started_epoch > ended_epoch:
-                return None
-        names = game_id + ladder if game_type is None else f"{game_id}{ladder}{game_type}"
-        content = (game_type, ended_epoch, rated, started_epoch)
-        if len(seats) == PAIR:
-            # The usual game: what follows further down gives the same, in twice the time.
-            one: _Row = _astuple(seats[0])
-            two: _Row = _astuple(seats[1])
-            player_one, rank_one, points_one, team_one, left_one, at_one = one
-            player_two, rank_two, points_two, team_two, left_two, at_two = two
-            if team_one is team_two is left_one is left_two is at_one is at_two is None:
-                # The schema forbids control characters, which do not print; other characters do not either.
-                if player_one == player_two or not f"{names}{player_one}{player_two}".isprintable():
-                    return None
-                return (
-                    game_id,
-                    ladder,
-                    game_type,
-                    ended_at,
-                    ended_epoch,
-                    rated,
-                    (player_one, player_two),
-                    None if rank_one is None or rank_two is None else (rank_one, rank_two),
-                    None if points_one is None or points_two is None else (points_one, points_two),
-                    None,
-                    None,
-                    None,
-                    _digest(content + one + two if player_one < player_two else content + two + one),
-                    version,
-                )
-        columns = _columns(list(map(_plain_row, seats)), content) if names.isprintable() else None
+        finished = _finished(value)
+        ended_epoch = _plain_epoch(finished.ended_at)
+        started_epoch = None if finished.started_at is None else _plain_epoch(finished.started_at)
+        if started_epoch is not None and started_epoch > ended_epoch:
+            return None
+        game_type, seats = finished.game_type, finished.players
+        names = f"{finished.game_id}{finished.ladder}{game_type or ''}"
+        content = (game_type, ended_epoch, finished.rated, started_epoch)
+        columns = _pair_columns(seats[0], seats[1], names, content) if len(seats) == PAIR else None
+        if columns is None:
+            columns = _columns(list(map(_plain_row, seats)), content) if names.isprintable() else None
     except (msgspec.DecodeError, ValueError):
         return None
-    head = (game_id, ladder, game_type, ended_at, ended_epoch, rated)
-    return None if columns is None else (*head, *columns, version)
+    if columns is None:
+        return None
+    return Game(
+        finished.game_id,
+        finished.ladder,
+        game_type,
+        finished.ended_at,
+        ended_epoch,
+        finished.rated,
+        *columns,
+        finished.version,
+    )
+
+
+def _pair_columns(one: "_Seat", two: "_Seat", names: str, content: tuple[Any, ...]) -> _Columns | None:
+    """Return what `_columns` returns for a pair, in half the time; None leaves it to `_columns`."""
+    row_one: _Row = _astuple(one)
+    row_two: _Row = _astuple(two)
+    player_one, rank_one, points_one, team_one, left_one, at_one = row_one
+    player_two, rank_two, points_two, team_two, left_two, at_two = row_two
+    if not team_one is team_two is left_one is left_two is at_one is at_two is None:
+        return None
+    # The schema forbids control characters, which do not print; other characters do not either.
+    if player_one == player_two or not f"{names}{player_one}{player_two}".isprintable():
+        return None
+    return (
+        (player_one, player_two),
+        None if rank_one is None or rank_two is None else (rank_one, rank_two),
+        None if points_one is None or points_two is None else (points_one, points_two),
+        None,
+        None,
+        None,
+        _digest(content + row_one + row_two if player_one < player_two else content + row_two + row_one),
+    )
 
 
 def decode_fields(fields: dict[str, Any]) -> Game:
@@ -196,12 +193,12 @@ def _plain_epoch(moment: str) -> float:
         raise ValueError
     if second is None and _FRACTION_AND_OFFSET(moment[19:]) is None:
         raise ValueError
-    found = _moment_of(moment).timestamp()
+    epoch = _moment_of(moment).timestamp()
     if second is not None:
         if len(_minutes) == _KEPT_MINUTES:
             _minutes.clear()
-        _minutes[minute] = found - second
-    return found
+        _minutes[minute] = epoch - second
+    return epoch
 
 
 def _columns(rows: Sequence[_Row], content: tuple[Any, ...]) -> _Columns | None:

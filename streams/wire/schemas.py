@@ -32,8 +32,8 @@ def schema_directory() -> Path:
 
 def schema(event: str) -> dict[str, Any]:
     """Read the JSON Schema of an event, such as `game-finished`."""
-    found: dict[str, Any] = orjson.loads((schema_directory() / f"{event}.{VERSION}.json").read_bytes())
-    return found
+    document: dict[str, Any] = orjson.loads((schema_directory() / f"{event}.{VERSION}.json").read_bytes())
+    return document
 
 
 @cache

@@ -8,6 +8,7 @@ import pytest
 from helpers import LADDER, Shown, game, outputs, played, ranked, reasons, shown
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
 from streams.core.events import (
@@ -66,7 +67,7 @@ def clean(log: list[Event]) -> list[Event]:
             kept.append(event)
         elif event.game_id not in seen | voided:
             seen.add(event.game_id)
-            kept.append(right[event.game_id]._replace(version=1))
+            kept.append(replace(right[event.game_id], version=1))
     return kept
 
 

@@ -86,16 +86,16 @@ def parse_value(value: Any, metadata: Mapping[str, Any], where: str) -> Any:
 
 def parse_duration(value: Any, where: str) -> timedelta:
     """Read a span of time such as 30m, 24h or 7d. Raises LadderFileError naming the key `where`."""
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         raise LadderFileError(f'{where}: expected a span of time such as "30m", "24h" or "7d", not {value!r}')
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def described(parameters: Any) -> dict[str, Any]:
     """Give every parameter as plain JSON, spans of time in seconds: what a replay must be given again."""
-    found = {item.name: getattr(parameters, item.name) for item in fields(parameters)}
-    return {name: int(v.total_seconds()) if isinstance(v, timedelta) else v for name, v in found.items()}
+    values = {item.name: getattr(parameters, item.name) for item in fields(parameters)}
+    return {name: int(v.total_seconds()) if isinstance(v, timedelta) else v for name, v in values.items()}
 
 
 def defaults(parameters: type) -> dict[str, Any]:

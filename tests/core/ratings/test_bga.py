@@ -8,6 +8,7 @@ from helpers import changes as published
 from helpers import imported, ladder, played, ranked, ratings, reasons, without_order
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from streams.core.ratings import bga, fundox
 from streams.core.ratings.bga import Parameters, changes, title
@@ -162,7 +163,7 @@ def test_thirty_two_players_are_rated() -> None:
 def test_thirty_three_players_are_too_many() -> None:
     players = [ranked(f"p{rank}", rank) for rank in range(1, 33)]
     game = played("1", *players)
-    game = game._replace(players=[*game.players, "p33"], ranks=[*(game.ranks or []), 33])
+    game = replace(game, players=[*game.players, "p33"], ranks=[*(game.ranks or []), 33])
 
     assert reasons(ladder("bga"), game) == ["player-count"]
 

@@ -24,6 +24,7 @@ from helpers import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from streams.core.events import Game, places
 from streams.core.ladders import Ladders
@@ -258,7 +259,7 @@ def reseated(game: Game, order: Sequence[int]) -> Game:
     """Give the same game with its players in another order."""
     columns = ("players", "ranks", "points", "teams")
     found = {name: column for name in columns if (column := getattr(game, name)) is not None}
-    return game._replace(**{name: [column[own] for own in order] for name, column in found.items()})
+    return replace(game, **{name: [column[own] for own in order] for name, column in found.items()})
 
 
 def reloaded(stored: Mapping[str, bytes], random: Random) -> Ladders:
