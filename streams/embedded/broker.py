@@ -350,6 +350,8 @@ def _settings(listen: str, host: str, port: int, controller: int) -> dict[str, s
         # A misspelt topic is an error, not a new topic with one partition.
         "auto.create.topics.enable": "false",
         "group.initial.rebalance.delay.ms": "0",
+        # Ten years: after the default, a week, kept data has lost the offset that its rows are those of.
+        "offsets.retention.minutes": "5256000",
         # There is one broker, and 50 partitions of each internal topic would only cost start time.
         "offsets.topic.replication.factor": "1",
         "offsets.topic.num.partitions": "5",
