@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from streams.core.rules import LadderRules
 from streams.embedded.broker import provided
 from streams.embedded.club import simulate
 from streams.files.jsonl import open_lines, progress
+from streams.runtime.clock import Clock, clock_of_environment
 from streams.runtime.competitions import read_closed, week_text
 from streams.runtime.produce import ProduceReport, Sender, produce_events, produce_lines
 from streams.runtime.settings import Settings
@@ -65,23 +66,29 @@ def show(
             settings = Settings(servers)
             echo(f"Broker at {servers}.")
             asyncio.run(ensure_topics(settings))
+            clock = clock_of_environment()
+            season = _season(seed, clock)
+            started = time.monotonic()
+            # All of the past before the worker: between two games that come slowly, on a busy machine, it
+            # would take a week for over, and the rest of its games for late.
+            produced = _produce(settings, games, itertools.islice(season, GAMES))
+            sending = time.monotonic() - started
             with _worker(settings, ladder_file) as worker:
-                season = _season(seed)
-                started = time.monotonic()
-                produced = _produce(settings, games, itertools.islice(season, GAMES))
-                status = asyncio.run(_finished(settings, rules, worker))
-                _report(settings, rules, status, produced, time.monotonic() - started, echo)
+                owned = time.monotonic()
+                status = asyncio.run(_finished(settings, rules, worker, clock))
+                _report(settings, rules, status, produced, sending + time.monotonic() - owned, echo)
                 if not once:
-                    _go_on(settings, rules, worker, season if games is None else None, echo)
+                    live = None if games is not None else _as_of_now(season, clock)
+                    _go_on(settings, rules, worker, live, echo)
     except KeyboardInterrupt:
         echo("\nStopped.")
     finally:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _season(seed: int) -> Iterator[dict[str, Any]]:
+def _season(seed: int, clock: Clock) -> Iterator[dict[str, Any]]:
     """Simulate a season that ends about now, and goes on from there."""
-    start = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - _SEASON
+    start = clock.now().replace(hour=0, minute=0, second=0, microsecond=0) - _SEASON
     return simulate(games=None, players=PLAYERS, seed=seed, start=start)
 
 
@@ -151,23 +158,25 @@ def _produce(settings: Settings, games: Path | None, season: Iterable[dict[str, 
 
 
 async def _finished(
-    settings: Settings, rules: Mapping[str, LadderRules], worker: "subprocess.Popen[bytes]"
+    settings: Settings, rules: Mapping[str, LadderRules], worker: "subprocess.Popen[bytes]", clock: Clock
 ) -> list[PartitionStatus]:
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if worker.poll() is not None:
             raise _WorkerEndedError(f"the worker ended with status {worker.returncode}:")
         status = await read_status(settings)
-        if all(partition.behind == 0 for partition in status) and await _weeks_are_closed(settings, rules):
+        if all(partition.behind == 0 for partition in status) and await _weeks_are_closed(
+            settings, rules, clock
+        ):
             return status
         await asyncio.sleep(_POLL)
     raise ShowError(f"the worker is not through after {_PATIENCE:.0f} seconds")
 
 
-async def _weeks_are_closed(settings: Settings, rules: Mapping[str, LadderRules]) -> bool:
+async def _weeks_are_closed(settings: Settings, rules: Mapping[str, LadderRules], clock: Clock) -> bool:
     """Say whether the timer has ended every week that is over."""
     fold = await read_fold(settings, lambda: Ladders(rules))
-    return not fold.weeks_due(datetime.now(UTC))
+    return not fold.weeks_due(clock.now())
 
 
 def _report(
@@ -229,7 +238,7 @@ async def _trickle(
 ) -> None:
     async with Sender(settings, "ladderlog/run") as sender:
         with progress("live") as bar:
-            for event in itertools.repeat(None) if season is None else _as_of_now(season):
+            for event in itertools.repeat(None) if season is None else season:
                 if worker.poll() is not None:
                     raise _WorkerEndedError(f"the worker ended with status {worker.returncode}:")
                 if event is not None:
@@ -238,13 +247,13 @@ async def _trickle(
                 await asyncio.sleep(1 / TRICKLE)
 
 
-def _as_of_now(season: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _as_of_now(season: Iterator[dict[str, Any]], clock: Clock) -> Iterator[dict[str, Any]]:
     """Let simulated games end now; a duplicate stays a duplicate."""
     sent: dict[str, dict[str, Any]] = {}
     for event in season:
         game = sent.get(event["game_id"])
         if game is None:
-            now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+            now = clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
             players = [
                 {**player, "left_at": now} if "left_at" in player else player for player in event["players"]
             ]

@@ -1,18 +1,21 @@
-"""The one clock of the shell: when weeks are over. The folds have none."""
+"""The one clock of the shell: when weeks are over, and what time records carry. The folds have none."""
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
 CLOCK_FILE = "LADDERLOG_CLOCK_FILE"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Clock(Protocol):
     """Tells the time."""
 
     def now(self) -> datetime:
-        """Give the present moment, with its offset."""
+        """Return the present moment, in UTC."""
 
 
 class SystemClock:
@@ -33,11 +36,22 @@ class FileClock:
         self._path = path
 
     def now(self) -> datetime:
-        """Give the moment in the file. Raises ValueError when there is none."""
-        return datetime.fromisoformat(self._path.read_text(encoding="ascii").strip())
+        """Return the moment in the file, in UTC. Raises ValueError when there is none with an offset."""
+        text = self._path.read_text(encoding="ascii").strip()
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            raise ValueError(
+                f"{CLOCK_FILE}: {text!r} in {self._path} has no UTC offset; write one, such as {text}Z"
+            )
+        return moment.astimezone(UTC)
 
 
 def clock_of_environment() -> Clock:
-    """Give the clock a worker runs by: the machine's, or LADDERLOG_CLOCK_FILE."""
+    """Return the clock that this process runs by: the machine's, or LADDERLOG_CLOCK_FILE."""
     path = os.environ.get(CLOCK_FILE)
     return SystemClock() if path is None else FileClock(Path(path))
+
+
+def timestamp_ms(moment: datetime) -> int:
+    """Return a moment as the timestamp of a record: whole milliseconds since 1970."""
+    return (moment - _EPOCH) // _MILLISECOND
