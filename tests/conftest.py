@@ -1,5 +1,6 @@
 """One real broker for all tests that need one, and deployments and workers that end with their test."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -12,14 +13,28 @@ from sites import Site
 from workers import Worker
 
 from streams.embedded.broker import EmbeddedBroker
+from streams.runtime.clock import CLOCK_FILE
 
 _numbers = count(1)
+# Behind the games of all tests with a broker, so that none is of the future.
+_TODAY = "2026-12-08T12:00:00Z"
 
 # The same examples on every machine and in every run; how long one takes depends on the neighbours.
 settings.register_profile(
     "ladderlog", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ladderlog")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _today(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let this process and those it starts take it for one day, unless the suite was started with a clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        if CLOCK_FILE not in os.environ:
+            file = tmp_path_factory.mktemp("today") / "clock"
+            file.write_text(_TODAY, encoding="ascii")
+            patch.setenv(CLOCK_FILE, str(file))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.processor import EVENTS_TOGETHER, decode_all, no_collection
 from streams.runtime.batches import Batches, partition_of
+from streams.runtime.clock import timestamp_ms
 from streams.runtime.reader import end_offset, first_offset, high_watermark, new_reader, read_up_to
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
@@ -145,7 +146,7 @@ class Partition:
             return
         del due[_MAX_WEEKS_AT_ONCE:]
         batches = Batches(self._started_producer())
-        timestamp = int(time.time() * 1000)
+        timestamp = timestamp_ms(now)
         for ended in due:
             event_id = f"{ended.ladder}/{ended.week}/{'final' if ended.final else 'midnight'}"
             fields = {"ladder": ended.ladder, "week": ended.week, "final": ended.final}

@@ -10,6 +10,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from streams.core.events import GAME_FINISHED, Rejected
+from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.settings import Settings
 from streams.runtime.topics import MAX_INPUT_BYTES
 from streams.wire.encode import encode_event
@@ -34,6 +35,7 @@ class Sender:
         self.report = ProduceReport()
         self._settings = settings
         self._source = source
+        self._clock = clock_of_environment()
         self._number = 0
         self._under_way: list[tuple[int, asyncio.Future[Any]]] = []
         self._producer = AIOKafkaProducer(
@@ -69,7 +71,11 @@ class Sender:
             await self._settle(_WINDOW // 2)
         try:
             future = await self._producer.send(
-                self._settings.input_topic, key=key, value=value, headers=list(headers)
+                self._settings.input_topic,
+                key=key,
+                value=value,
+                headers=list(headers),
+                timestamp_ms=timestamp_ms(self._clock.now()),
             )
         except KafkaError as error:
             self.report.failed.append((self._number, str(error)))

@@ -10,7 +10,6 @@ Killed before the commit, nothing has happened; after it, nothing is pending. Ei
 """
 
 import logging
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from streams.core.ladders import Ladders
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
 from streams.runtime.batches import Batches
+from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.partition import WATERMARK, Partition
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
@@ -145,7 +145,7 @@ class _Correcting(Partition):
         self._check(fold, rows)
         producer = self._started_producer()
         async with producer.transaction():
-            now = int(time.time() * 1000)
+            now = timestamp_ms(clock_of_environment().now())
             offsets = await self._append_markers(known, now)
             batches = Batches(producer)
             between = [record async for record in self._records(self.next_offset, min(offsets.values()))]
