@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from clocks import MOMENTS, RunningClock, standing
-from kafka import Site
+from project import PROJECT
+from sites import Site
 
 from streams.runtime.clock import CLOCK_FILE, FileClock, SystemClock, clock_of_environment
 
-PROJECT = Path(__file__).parent.parent
 CLOCK = PROJECT / "streams" / "runtime" / "clock.py"
 MODULES = [path for folder in ("streams", "tests") for path in sorted((PROJECT / folder).rglob("*.py"))]
 # How the machine's clock and its time zone are asked; time.monotonic and its like know no day.
@@ -88,7 +88,7 @@ def test_records_carry_the_time_of_the_clock(
 @pytest.mark.soak
 @pytest.mark.parametrize(("moment", "zone"), MOMENTS.values(), ids=MOMENTS)
 def test_what_asks_a_clock_passes_at_any_moment(tmp_path: Path, moment: str, zone: str) -> None:
-    files = [str(PROJECT / "tests" / f"test_{name}.py") for name in SENSITIVE]
+    files = [str(next((PROJECT / "tests").rglob(f"test_{name}.py"))) for name in SENSITIVE]
     command = ["-m", "pytest", "-q", "-m", "not soak", "-p", "no:cacheprovider", "--basetemp"]
     with RunningClock(tmp_path, moment) as clock:
         done = subprocess.run(
