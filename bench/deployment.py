@@ -6,13 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import orjson
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import for_code
 from processes import BenchError, Process
 
-from streams.runtime.partition import WATERMARK
+from streams.runtime.changelog import WATERMARK, decode_watermark
 from streams.runtime.reader import end_offset, new_reader, read_up_to
 from streams.runtime.settings import Settings
 from streams.runtime.topics import topic_specs
@@ -67,7 +66,7 @@ async def watermarks(settings: Settings) -> list[tuple[float, int]]:
     async with reader_of(settings) as reader:
         async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
             found += [
-                (record.timestamp / 1000, orjson.loads(record.value)["offset"])
+                (record.timestamp / 1000, decode_watermark(record.value)[0])
                 for record in records
                 if record.key == WATERMARK.encode()
             ]

@@ -19,7 +19,7 @@ from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
 from streams.files.jsonl import read_ladders
 from streams.runtime.batches import Batches
-from streams.runtime.partition import WATERMARK
+from streams.runtime.changelog import WATERMARK, encode_watermark
 from streams.runtime.settings import Settings
 from streams.wire.decode import decode_checked
 
@@ -89,7 +89,7 @@ async def _write(settings: Settings, ladders: Path, players: int, *, games_too: 
     now = int(time.time() * 1000)
     changelog = (settings.changelog_topic, 0)
     # The rows are those of offset 0, which is where a group without a committed offset is.
-    watermark = orjson.dumps({"offset": 0, "counts": OutcomeCounts().shown()})
+    watermark = encode_watermark(0, OutcomeCounts())
     try:
         for rows in _rows(ladders, players, games_too=games_too):
             batches = Batches(producer)

@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.protocol.group import LeaveGroupRequest
@@ -22,7 +21,7 @@ from season import LADDER_FILE, START
 from streams.core.events import RATING_CHANGED
 from streams.core.rules import parse_ladders
 from streams.replay.audit import AuditRequest, audit
-from streams.runtime.partition import WATERMARK
+from streams.runtime.changelog import WATERMARK, decode_watermark
 from streams.runtime.produce import Sender, produce_events
 from streams.runtime.settings import Settings
 from streams.runtime.topics import ensure_topics
@@ -133,7 +132,7 @@ class Site:
     def watermarks(self) -> dict[int, Watermark]:
         """Read the watermark row of every partition that has one."""
         return {
-            partition: Watermark(**orjson.loads(rows[WATERMARK]))
+            partition: Watermark(*decode_watermark(rows[WATERMARK]))
             for partition, rows in self._rows().items()
             if WATERMARK in rows
         }

@@ -17,19 +17,13 @@ from streams.core.events import GAME_REJECTED, RATING_CHANGED
 from streams.core.outcomes import OUTCOMES, READ, OutcomeCounts
 from streams.replay.errors import ReplayError
 from streams.replay.folding import Rules, same_row
-from streams.replay.log import (
-    PartitionReplay,
-    high_watermarks,
-    partition_count,
-    partitions_of,
-    read_bounds,
-)
+from streams.replay.log import PartitionReplay, partition_count, partitions_of, read_bounds
 from streams.replay.matching import Kind, Marks, Matching
 from streams.replay.offset_ranges import OffsetRange, exact_ranges
 from streams.replay.published import Published, PublishedSink, Target, header, ladder_of, marks, shown
 from streams.replay.snapshot import read_header, read_offsets, read_partition
 from streams.runtime.changelog import PartitionState, read_state
-from streams.runtime.reader import read_up_to, reading
+from streams.runtime.reader import high_watermarks, read_up_to, reading
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.wire.encode import ERROR_HEADER
 

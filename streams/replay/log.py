@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import OffsetOutOfRangeError
 from aiokafka.structs import ConsumerRecord
 
@@ -21,6 +20,7 @@ from streams.replay.positions import Position
 from streams.runtime.changelog import PartitionState
 from streams.runtime.reader import end_offset, new_reader, read_up_to, reading
 from streams.runtime.settings import Settings
+from streams.runtime.topics import partition_counts
 from streams.wire.decode import decode_consumed
 
 # Records folded before the next fetch gets a turn; about 20 ms, so that the broker is never waited for.
@@ -34,37 +34,17 @@ _offset = attrgetter("offset")
 
 
 async def partitions_of(settings: Settings, *topics: str) -> list[TopicPartition]:
-    """Ask the broker for all partitions of topics. Raises ReplayError when one is missing."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
-    await admin.start()
-    try:
-        described = await admin.describe_topics(list(topics))
-    finally:
-        await admin.close()
-    by_name = {topic["topic"]: topic for topic in described}
+    """Return all partitions of topics, as the broker has them. Raises ReplayError when a topic is missing."""
+    counts = await partition_counts(settings.bootstrap_servers, topics)
     for topic in topics:
-        if topic not in by_name or by_name[topic]["error_code"]:
+        if topic not in counts:
             raise ReplayError(f"topic {topic} is missing on {settings.bootstrap_servers}")
-    return [
-        TopicPartition(topic, number)
-        for topic in topics
-        for number in range(len(by_name[topic]["partitions"]))
-    ]
+    return [TopicPartition(topic, number) for topic in topics for number in range(counts[topic])]
 
 
 async def partition_count(settings: Settings, topic: str) -> int:
-    """Ask the broker how many partitions a topic has. Raises ReplayError when it is missing."""
+    """Return how many partitions a topic has. Raises ReplayError when it is missing."""
     return len(await partitions_of(settings, topic))
-
-
-async def high_watermarks(bootstrap_servers: str, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return the offset behind the last record of each partition, committed or not."""
-    reader = AIOKafkaConsumer(bootstrap_servers=bootstrap_servers, enable_auto_commit=False)
-    await reader.start()
-    try:
-        return dict(await reader.end_offsets(list(tps)))
-    finally:
-        await reader.stop()
 
 
 async def read_bounds(

@@ -24,8 +24,8 @@ from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.processor import EVENTS_TOGETHER, decode_all, no_collection
 from streams.runtime.batches import Batches, partition_of
-from streams.runtime.clock import timestamp_ms
-from streams.runtime.reader import end_offset, first_offset, high_watermark, new_reader, read_up_to
+from streams.runtime.changelog import WATERMARK, PartitionState, encode_row, encode_watermark, read_changelog
+from streams.runtime.reader import end_offset, first_offset, high_watermarks, new_reader
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
 from streams.wire.decode import decode_consumed
@@ -33,7 +33,6 @@ from streams.wire.encode import encode_event, encode_published
 
 log = logging.getLogger(__name__)
 
-WATERMARK = "watermark"
 _MAX_BATCH_BYTES = 900_000
 _MAX_REQUEST_BYTES = 8 * 1024 * 1024
 # Right after a commit the broker may answer CONCURRENT_TRANSACTIONS for a moment; the default of 100 ms
@@ -239,67 +238,59 @@ class Partition:
         self._append_watermark(batches, timestamp)
 
     def _append_row(self, batches: Batches, timestamp: int, key: str, row: Any | None) -> None:
-        batches.append(self._changelog, timestamp, key.encode(), None if row is None else orjson.dumps(row))
+        batches.append(self._changelog, timestamp, key.encode(), encode_row(row))
 
     def _append_watermark(self, batches: Batches, timestamp: int) -> None:
-        watermark = {"offset": self.next_offset, "counts": self.counts.shown()}
-        batches.append(self._changelog, timestamp, WATERMARK.encode(), orjson.dumps(watermark))
+        watermark = encode_watermark(self.next_offset, self.counts)
+        batches.append(self._changelog, timestamp, WATERMARK.encode(), watermark)
 
     async def _load(self) -> int | None:
-        """Load the rows and check them; give their number, or None when those held are still right."""
+        """Load the rows and check them; return their number, or None when those held are still right."""
         reader = new_reader(self.settings.bootstrap_servers, group_id=self.settings.app_id)
         await reader.start()
         try:
-            self._end_at_open = await high_watermark(self.settings.bootstrap_servers, self.tp)
+            self._end_at_open = (await high_watermarks(self.settings.bootstrap_servers, [self.tp]))[self.tp]
             self._appended_weeks = set()
             end = await end_offset(reader, self._changelog)
             committed = await reader.committed(self.tp)
             if end == self._changelog_end and (committed or 0) == self.next_offset:
                 return None
-            rows, watermark = await self._read_rows(reader, end)
-        finally:
-            await reader.stop()
-        self._check_watermark(watermark, committed)
-        return rows
-
-    async def _read_rows(self, reader: Any, end: int) -> tuple[int, dict[str, Any] | None]:
-        rows: dict[bytes, bytes | None] = {}
-        async for records in read_up_to(reader, self._changelog, None, end):
-            for record in records:
-                rows[record.key] = record.value
-        watermark = rows.pop(WATERMARK.encode(), None)
-        fold = self._new_fold()
-        loaded = 0
-        # Nothing of this is garbage, and looking at all of it again and again takes a seventh of the time.
-        try:
-            with no_collection():
-                while rows:
-                    key, value = rows.popitem()
-                    if value is not None:
-                        fold.load(key.decode(), orjson.loads(value))
-                        loaded += 1
+            state = await read_changelog(reader, self._changelog)
+            loaded = len(state.rows)
+            self._fold = self._load_rows(state.rows)
         except (Rejected, ValueError) as error:
             raise RefusedError(f"partition {self.tp.partition}: {error}") from error
-        self._fold = fold
-        self._changelog_end = end
+        finally:
+            await reader.stop()
+        self._changelog_end = state.end
+        self._check_watermark(state, committed)
+        return loaded
+
+    def _load_rows(self, rows: dict[str, bytes]) -> Ladders:
+        """Return a fold with these rows, which are taken out of the dictionary one by one to save memory."""
+        fold = self._new_fold()
+        # Nothing of this is garbage, and looking at all of it again and again takes a seventh of the time.
+        with no_collection():
+            while rows:
+                key, value = rows.popitem()
+                fold.load(key, orjson.loads(value))
         # A million rows: no garbage collection needs to look at them again.
         gc.freeze()
-        return loaded, None if watermark is None else orjson.loads(watermark)
+        return fold
 
-    def _check_watermark(self, watermark: dict[str, Any] | None, committed: int | None) -> None:
-        state = 0 if watermark is None else watermark["offset"]
-        if state != (committed or 0):
+    def _check_watermark(self, state: PartitionState, committed: int | None) -> None:
+        if state.offset != (committed or 0):
             group = self.settings.app_id
             raise RefusedError(
-                f"{self.tp.topic} partition {self.tp.partition}: the rows are those of offset {state}, but "
-                f"group {group!r} has committed offset {committed}. Somebody moved the group's offset, it "
-                f"expired, or the changelog {self._changelog.topic} was changed. To go on from the rows, "
-                f"stop the workers and set the group's offset back to {state} (kafka-consumer-groups.sh "
-                f"--reset-offsets --to-offset {state}); to rebuild the rows from the log, start under "
-                f"another --app-id."
+                f"{self.tp.topic} partition {self.tp.partition}: the rows are those of offset "
+                f"{state.offset}, but group {group!r} has committed offset {committed}. Somebody moved the "
+                f"group's offset, it expired, or the changelog {self._changelog.topic} was changed. To go on "
+                f"from the rows, stop the workers and set the group's offset back to {state.offset} "
+                f"(kafka-consumer-groups.sh --reset-offsets --to-offset {state.offset}); to rebuild the rows "
+                f"from the log, start under another --app-id."
             )
-        self.next_offset = state
-        self.counts = OutcomeCounts(**watermark["counts"]) if watermark is not None else OutcomeCounts()
+        self.next_offset = state.offset
+        self.counts = OutcomeCounts(**state.counts)
 
     def _started_producer(self) -> AIOKafkaProducer:
         if self._producer is None:

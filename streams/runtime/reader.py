@@ -1,6 +1,6 @@
-"""Reading a partition from one offset up to another, outside any consumer group."""
+"""Reading a partition from one offset up to another, and asking where it ends, outside any consumer group."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ _POLL_MS = 50
 def new_reader(
     bootstrap_servers: str, *, auto_offset_reset: str = "earliest", **options: Any
 ) -> AIOKafkaConsumer:
-    """Make a consumer that reads committed records of assigned partitions and commits nothing."""
+    """Return a consumer, not started, that reads committed records of assigned partitions only."""
     return AIOKafkaConsumer(
         bootstrap_servers=bootstrap_servers,
         isolation_level="read_committed",
@@ -29,7 +29,7 @@ def new_reader(
 
 @asynccontextmanager
 async def reading(bootstrap_servers: str) -> AsyncIterator[AIOKafkaConsumer]:
-    """Start a reader and stop it at the end."""
+    """Yield a started reader, and stop it at the end of the block."""
     reader = new_reader(bootstrap_servers)
     await reader.start()
     try:
@@ -39,20 +39,20 @@ async def reading(bootstrap_servers: str) -> AsyncIterator[AIOKafkaConsumer]:
 
 
 async def end_offset(reader: AIOKafkaConsumer, tp: TopicPartition) -> int:
-    """Give the offset behind the last record that the reader may see: the last stable one, by default."""
+    """Return the offset behind the last record that a reader may see, by default the last stable one."""
     ends = await reader.end_offsets([tp])
     return int(ends[tp])
 
 
-async def high_watermark(bootstrap_servers: str, tp: TopicPartition) -> int:
-    """Give the offset behind the last record of a partition, committed or not.
+async def high_watermarks(bootstrap_servers: str, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    """Return the offset behind the last record of each partition, committed or not.
 
     The last stable offset is lower as long as any producer's transaction is open.
     """
     reader = AIOKafkaConsumer(bootstrap_servers=bootstrap_servers, enable_auto_commit=False)
     await reader.start()
     try:
-        return await end_offset(reader, tp)
+        return dict(await reader.end_offsets(list(tps)))
     finally:
         await reader.stop()
 
@@ -73,13 +73,15 @@ async def read_up_to(
         reader.seek(tp, start)
     while await reader.position(tp) < end:
         for records in (await reader.getmany(tp, timeout_ms=_POLL_MS)).values():
-            wanted = records if records[-1].offset < end else [r for r in records if r.offset < end]
+            wanted = (
+                records if records[-1].offset < end else [record for record in records if record.offset < end]
+            )
             if wanted:
                 yield wanted
 
 
 async def first_offset(reader: AIOKafkaConsumer, tp: TopicPartition, start: int) -> int | None:
-    """Say which committed record comes first from `start` on; None when there is none yet.
+    """Return the offset of the first committed record from `start` on; None when there is none yet.
 
     Only the broker knows: offsets jump over transaction markers, aborted and compacted records.
     """

@@ -32,11 +32,10 @@ from streams.core.ladders import Ladders
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
 from streams.runtime.batches import Batches
-from streams.runtime.clock import clock_of_environment, timestamp_ms
-from streams.runtime.partition import WATERMARK, Partition
+from streams.runtime.changelog import encode_row, read_state
+from streams.runtime.partition import Partition
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
-from streams.runtime.status import read_partition
 from streams.wire.decode import decode_consumed
 from streams.wire.encode import encode_event
 
@@ -141,7 +140,7 @@ class _Correcting(Partition):
         await self._catch_up(known)
         async for record in self._records(known, self.next_offset):
             _fold_record(fold, record)
-        rows = await read_partition(self.settings, self.tp.partition)
+        rows = (await read_state(self.settings, self.tp.partition)).rows
         self._check(fold, rows)
         producer = self._started_producer()
         async with producer.transaction():
@@ -192,7 +191,7 @@ class _Correcting(Partition):
         """Refuse when the rows of the ladders to correct are not those of the log."""
         folded = {key: orjson.dumps(row) for key, row in fold.changed_rows() if row is not None}
         for key in sorted(folded.keys() | rows.keys()):
-            if key.startswith(WATERMARK) or split_key(key, 3)[1] not in self._report.corrections:
+            if split_key(key, 3)[1] not in self._report.corrections:
                 continue
             if folded.get(key) != rows.get(key):
                 raise RebuildError(
@@ -209,7 +208,7 @@ class _Correcting(Partition):
                 self._append_row(batches, timestamp, key, row)
         for key, row in fold.changed_rows():
             known = rows.get(key)
-            if split_key(key, 3)[1] in corrected and (None if row is None else orjson.dumps(row)) != known:
+            if split_key(key, 3)[1] in corrected and encode_row(row) != known:
                 self._append_row(batches, timestamp, key, row)
 
     async def _records(self, start: int | None, end: int) -> AsyncIterator[ConsumerRecord]:

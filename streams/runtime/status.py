@@ -1,8 +1,8 @@
-"""Reading a deployment's rows from outside: its state as of the last committed transactions."""
+"""A deployment seen from outside: its rows as of the last committed transactions, and what is left to do."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,11 @@ import orjson
 from aiokafka import TopicPartition
 
 from streams.core.ladders import Ladders
-from streams.runtime.partition import WATERMARK
-from streams.runtime.reader import end_offset, first_offset, read_up_to, reading
+from streams.runtime.changelog import PartitionState, read_states
+from streams.runtime.reader import end_offset, first_offset, reading
 from streams.runtime.settings import Settings
 
-_POLL = 0.25
+_POLL_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
@@ -27,65 +27,46 @@ class PartitionStatus:
     partition: int
     offset: int
     behind: int
-    counts: dict[str, int]
+    counts: Mapping[str, int]
 
 
 async def read_rows(settings: Settings) -> dict[str, Any]:
-    """Read the rows of all partitions, by row key; watermarks as `watermark/PARTITION`."""
-    partitions = await asyncio.gather(
-        *(read_partition(settings, number) for number in range(settings.partitions))
-    )
-    return {key: orjson.loads(value) for rows in partitions for key, value in rows.items()}
+    """Return the rows of all partitions, parsed, by row key."""
+    return {
+        key: orjson.loads(row) for state in await read_states(settings) for key, row in state.rows.items()
+    }
 
 
-async def read_partition(settings: Settings, partition: int) -> dict[str, bytes]:
-    """Read the rows of one partition as they are written, by row key."""
-    tp = TopicPartition(settings.changelog_topic, partition)
-    rows: dict[str, bytes] = {}
-    async with reading(settings.bootstrap_servers) as reader:
-        async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
-            for record in records:
-                key = record.key.decode()
-                if record.value is None:
-                    rows.pop(key, None)
-                else:
-                    rows[f"{WATERMARK}/{partition}" if key == WATERMARK else key] = record.value
-    return rows
-
-
-async def read_fold(settings: Settings, new_fold: Callable[[], Ladders]) -> Ladders:
-    """Read the rows of all partitions into one fold, for rankings."""
-    fold = new_fold()
-    for key, row in (await read_rows(settings)).items():
-        if not key.startswith(WATERMARK + "/"):
-            fold.load(key, row)
-    return fold
+async def read_fold(settings: Settings, new_ladders: Callable[[], Ladders]) -> Ladders:
+    """Return one fold with the rows of all partitions, for rankings."""
+    ladders = new_ladders()
+    for state in await read_states(settings):
+        for key, row in state.rows.items():
+            ladders.load(key, orjson.loads(row))
+    return ladders
 
 
 async def read_status(settings: Settings) -> list[PartitionStatus]:
-    """Read where every partition is: the account `read = rated + ignored + rejected + noted`."""
-    rows = await read_rows(settings)
+    """Return where every partition is, with the account `read = rated + ignored + rejected + noted`."""
+    states = await read_states(settings)
     return await asyncio.gather(
-        *(
-            _status(settings, number, rows.get(f"{WATERMARK}/{number}", {"offset": 0, "counts": {}}))
-            for number in range(settings.partitions)
-        )
+        *(_status(settings, partition, state) for partition, state in enumerate(states))
     )
 
 
 async def await_done(settings: Settings, seconds: float) -> list[PartitionStatus]:
-    """Read where every partition is once nothing is behind, or after so many seconds."""
+    """Return where every partition is once nothing is behind, or after so many seconds."""
     deadline = time.monotonic() + seconds
     status = await read_status(settings)
     while any(partition.behind for partition in status) and time.monotonic() < deadline:
-        await asyncio.sleep(_POLL)
+        await asyncio.sleep(_POLL_SECONDS)
         status = await read_status(settings)
     return status
 
 
-async def _status(settings: Settings, partition: int, watermark: dict[str, Any]) -> PartitionStatus:
+async def _status(settings: Settings, partition: int, state: PartitionState) -> PartitionStatus:
     tp = TopicPartition(settings.input_topic, partition)
     async with reading(settings.bootstrap_servers) as reader:
-        first = await first_offset(reader, tp, watermark["offset"])
+        first = await first_offset(reader, tp, state.offset)
         behind = 0 if first is None else await end_offset(reader, tp) - first
-    return PartitionStatus(partition, watermark["offset"], behind, watermark["counts"])
+    return PartitionStatus(partition, state.offset, behind, state.counts)

@@ -2,8 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
@@ -21,7 +23,7 @@ MAX_OUTPUT_BYTES = MAX_INPUT_BYTES + MAX_RECORD_BYTES
 MAX_STANDINGS_BYTES = 64 * MAX_RECORD_BYTES
 _TOPIC_EXISTS = 36
 _KEEP_FOR_EVER = "-1"
-_POLL = 0.5
+_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class TopicSpec:
 
 @dataclass(frozen=True)
 class TopicReport:
-    """What was found or done about one topic; `mistakes` is empty when it is as it has to be."""
+    """Whether a topic was created, and what is wrong with it: nothing when it is as it has to be."""
 
     spec: TopicSpec
     created: bool
@@ -44,7 +46,7 @@ class TopicReport:
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
-    """Give every topic of a deployment: the input, what is published, and the changelog."""
+    """Return every topic of a deployment: the input, what is published, and the changelog."""
     log = {"cleanup.policy": "delete", "retention.ms": _KEEP_FOR_EVER, "retention.bytes": _KEEP_FOR_EVER}
     return [
         # The log is the truth: it is kept for ever unless an operator decides otherwise.
@@ -67,7 +69,7 @@ async def await_broker(settings: Settings, seconds: float) -> None:
         except KafkaError:
             if time.monotonic() >= deadline:
                 raise
-            await asyncio.sleep(_POLL)
+            await asyncio.sleep(_POLL_SECONDS)
         else:
             return
         finally:
@@ -75,30 +77,45 @@ async def await_broker(settings: Settings, seconds: float) -> None:
 
 
 async def ensure_topics(settings: Settings) -> list[TopicReport]:
-    """Create the topics that are missing and check the others; nothing that exists is altered.
+    """Create the topics that are missing, check the others, and return what was done; nothing is altered.
 
     Raises KafkaError when the broker cannot be reached or refuses.
     """
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
-    await admin.start()
-    try:
+    async with _administering(settings.bootstrap_servers) as admin:
         specs = topic_specs(settings)
         created = {spec.name for spec in specs if await _create(admin, spec)}
         mistakes = await _mistakes(admin, [spec for spec in specs if spec.name not in created])
         return [TopicReport(spec, spec.name in created, tuple(mistakes.get(spec.name, ()))) for spec in specs]
-    finally:
-        await admin.close()
 
 
 async def check_topics(settings: Settings) -> list[str]:
-    """Say what is wrong with the topics, missing ones included, without creating any."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
+    """Return what is wrong with the topics, missing ones included, without creating any."""
+    async with _administering(settings.bootstrap_servers) as admin:
+        mistakes = await _mistakes(admin, topic_specs(settings))
+        return [f"{topic}: {mistake}" for topic, of_topic in mistakes.items() for mistake in of_topic]
+
+
+async def partition_counts(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, int]:
+    """Return how many partitions each topic has; a topic that is missing is left out."""
+    async with _administering(bootstrap_servers) as admin:
+        described = await _describe(admin, topics)
+    return {topic: len(description["partitions"]) for topic, description in described.items()}
+
+
+@asynccontextmanager
+async def _administering(bootstrap_servers: str) -> AsyncIterator[AIOKafkaAdminClient]:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap_servers)
     await admin.start()
     try:
-        found = await _mistakes(admin, topic_specs(settings))
-        return [f"{name}: {mistake}" for name, mistakes in found.items() for mistake in mistakes]
+        yield admin
     finally:
         await admin.close()
+
+
+async def _describe(admin: AIOKafkaAdminClient, topics: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the broker's description of each topic that is there."""
+    described = await admin.describe_topics(list(topics))
+    return {topic["topic"]: topic for topic in described if not topic["error_code"]}
 
 
 def _max_bytes(name: str) -> int:
@@ -121,30 +138,28 @@ async def _create(admin: AIOKafkaAdminClient, spec: TopicSpec) -> bool:
 
 
 async def _mistakes(admin: AIOKafkaAdminClient, specs: list[TopicSpec]) -> dict[str, list[str]]:
+    """Return what is wrong with topics, by name; a topic that is as it has to be is left out."""
     if not specs:
         return {}
-    described = {
-        topic["topic"]: topic for topic in await admin.describe_topics([spec.name for spec in specs])
-    }
+    described = await _describe(admin, [spec.name for spec in specs])
     mistakes: dict[str, list[str]] = {}
-    present = []
     for spec in specs:
-        topic = described.get(spec.name)
-        if topic is None or topic["error_code"]:
+        if spec.name not in described:
             mistakes[spec.name] = ["is missing; `ladderlog topics` creates it"]
-            continue
-        present.append(spec)
-        partitions = topic["partitions"]
-        if len(partitions) != spec.partitions:
-            mistakes.setdefault(spec.name, []).append(
-                f"has {len(partitions)} partitions, not {spec.partitions}"
-            )
-        replicas = min(len(partition["replicas"]) for partition in partitions)
-        if replicas < spec.replication:
-            mistakes.setdefault(spec.name, []).append(f"has {replicas} replicas, not {spec.replication}")
+        elif unlike := list(_layout_mistakes(spec, described[spec.name]["partitions"])):
+            mistakes[spec.name] = unlike
+    present = [spec for spec in specs if spec.name in described]
     async for name, mistake in _config_mistakes(admin, present):
         mistakes.setdefault(name, []).append(mistake)
     return mistakes
+
+
+def _layout_mistakes(spec: TopicSpec, partitions: list[dict[str, Any]]) -> Iterator[str]:
+    if len(partitions) != spec.partitions:
+        yield f"has {len(partitions)} partitions, not {spec.partitions}"
+    replicas = min(len(partition["replicas"]) for partition in partitions)
+    if replicas < spec.replication:
+        yield f"has {replicas} replicas, not {spec.replication}"
 
 
 async def _config_mistakes(
@@ -156,9 +171,9 @@ async def _config_mistakes(
     resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in by_name]
     for response in await admin.describe_configs(resources):
         for _, _, _, name, entries in response.resources:
-            found = {entry[0]: entry[1] for entry in entries}
+            config = {entry[0]: entry[1] for entry in entries}
             for key, wanted in by_name[name].config.items():
                 if key.startswith("retention"):
                     continue  # how long the log is kept is the operator's to decide
-                if found.get(key) != wanted:
-                    yield name, f"has {key}={found.get(key)}, not {wanted}"
+                if config.get(key) != wanted:
+                    yield name, f"has {key}={config.get(key)}, not {wanted}"

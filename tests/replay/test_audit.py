@@ -19,7 +19,7 @@ from streams.cli.replay import audit_command
 from streams.core.events import GAME_IGNORED, RATING_CHANGED
 from streams.replay.audit import AuditReport, AuditRequest, audit
 from streams.replay.matching import Kind
-from streams.runtime.partition import WATERMARK
+from streams.runtime.changelog import WATERMARK
 from streams.runtime.rebuild import rebuild_partition
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.runtime.topics import ensure_topics

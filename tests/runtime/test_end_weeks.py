@@ -19,7 +19,7 @@ from sites import Site, read_topic
 
 from streams.core.events import COMPETITION_CLOSED
 from streams.runtime.batches import partition_of
-from streams.runtime.reader import high_watermark
+from streams.runtime.reader import high_watermarks
 
 pytestmark = pytest.mark.kafka
 
@@ -228,7 +228,7 @@ async def records_and_offsets(site: Site) -> tuple[int, int]:
     """Count the records on the log of the partition, and give its end."""
     records = (await read_topic(site.settings.bootstrap_servers, site.settings.input_topic))[NUMBER]
     tp = TopicPartition(site.settings.input_topic, NUMBER)
-    return len(records), await high_watermark(site.settings.bootstrap_servers, tp)
+    return len(records), (await high_watermarks(site.settings.bootstrap_servers, [tp]))[tp]
 
 
 @asynccontextmanager
