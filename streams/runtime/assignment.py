@@ -6,14 +6,13 @@ supervises it starts it again, and the next owner goes on from the last committe
 
 import asyncio
 import logging
-import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from os import _exit
 
 from aiokafka.structs import ConsumerRecord
 
 from streams.runtime.clock import Clock
+from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED, leave_at_once
 from streams.runtime.partition import Partition, RefusedError
 from streams.runtime.transport import Records
 
@@ -22,19 +21,7 @@ log = logging.getLogger(__name__)
 # Large transactions when behind, small ones when live: what has been fetched goes into one, up to this.
 MAX_GAMES_PER_TRANSACTION = 30_000
 
-EXIT_FAILED = 70
-EXIT_REFUSED = 78
-
 Seek = Callable[[Partition, int], Awaitable[None]]
-
-
-def leave_at_once(status: int, message: str) -> None:
-    """End the process without any clean-up: a fenced or failed writer must not do one thing more."""
-    log.critical("%s", message)
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    _exit(status)
 
 
 class PartitionTask:
@@ -95,30 +82,30 @@ class PartitionTask:
     async def _apply(self, fetches: list[Records]) -> None:
         partition = self.partition
         expected = partition.next_offset
-        wanted: list[ConsumerRecord] = []
+        to_apply: list[ConsumerRecord] = []
         for fetch in fetches:
             records = fetch.records
             if records[0].offset < expected:
                 records = [record for record in records if record.offset >= expected]
             if not records:
                 continue
-            if records[0].offset > expected and await self._skipped(expected, records[0].offset):
+            if records[0].offset > expected and await self._was_skipped(expected, records[0].offset):
                 self._pending.clear()
                 await self._seek(partition, expected)
                 break
-            wanted += records
+            to_apply += records
             expected = records[-1].offset + 1
-        if wanted:
-            await partition.apply(wanted)
+        if to_apply:
+            await partition.apply(to_apply)
 
-    async def _skipped(self, expected: int, found: int) -> bool:
-        """Say whether Faust left out records between two fetches (docs/decisions.md).
+    async def _was_skipped(self, expected: int, fetched: int) -> bool:
+        """Say whether Faust left out records between the expected offset and the fetched one.
 
         Offsets also jump over transaction markers and compacted records; only the broker knows. Within one
-        fetch the records are as the broker gave them.
+        fetch the records are as the broker gave them (docs/decisions.md).
         """
         first = await self.partition.first_offset_from(expected)
-        if first is None or first >= found:
+        if first is None or first >= fetched:
             return False
         log.warning(
             "partition %d: the consumer skipped offset %d; going back", self.partition.tp.partition, first
@@ -127,52 +114,53 @@ class PartitionTask:
 
 
 class Assignment:
-    """All partitions this worker owns."""
+    """All partitions this worker owns, each with its task."""
 
     def __init__(self, new_partition: Callable[[int], Partition], seek: Seek, clock: Clock) -> None:
         self._new_partition = new_partition
         self._seek = seek
         self._clock = clock
-        self._owned: dict[int, PartitionTask] = {}
-        self._known: dict[int, Partition] = {}
+        self._tasks: dict[int, PartitionTask] = {}
+        # Also those that were owned and may come back, with their rows.
+        self._partitions: dict[int, Partition] = {}
         self._stopped = False
 
     @property
     def partitions(self) -> list[Partition]:
-        """Give the partitions that are owned now."""
-        return [owned.partition for owned in self._owned.values()]
+        """Return the partitions that are owned now."""
+        return [task.partition for task in self._tasks.values()]
 
     def assign(self, numbers: Iterable[int]) -> None:
         """Begin to own partitions; those owned already go on."""
         for number in numbers:
-            if number not in self._owned and not self._stopped:
-                partition = self._known.get(number)
+            if number not in self._tasks and not self._stopped:
+                partition = self._partitions.get(number)
                 if partition is None:
-                    partition = self._known[number] = self._new_partition(number)
-                self._owned[number] = PartitionTask(partition, self._seek, self._clock)
+                    partition = self._partitions[number] = self._new_partition(number)
+                self._tasks[number] = PartitionTask(partition, self._seek, self._clock)
 
     def deliver(self, number: int, records: Records) -> None:
         """Hand a fetch to its partition; one of a partition no longer owned is left to its next owner."""
-        owned = self._owned.get(number)
-        if owned is not None:
-            owned.deliver(records)
+        task = self._tasks.get(number)
+        if task is not None:
+            task.deliver(records)
 
     def tick(self) -> None:
         """Let every partition look whether weeks are over."""
-        for owned in self._owned.values():
-            owned.tick()
+        for task in self._tasks.values():
+            task.tick()
 
     async def revoke(self, numbers: Iterable[int]) -> None:
         """Stop owning partitions, their transactions finished. Their rows are kept for a return."""
-        owned = [self._owned.pop(number) for number in list(numbers) if number in self._owned]
-        await asyncio.gather(*(partition.close() for partition in owned))
+        tasks = [self._tasks.pop(number) for number in list(numbers) if number in self._tasks]
+        await asyncio.gather(*(task.close() for task in tasks))
 
     def forget_others(self) -> None:
         """Drop the rows of partitions that went to another worker."""
-        for number in [number for number in self._known if number not in self._owned]:
-            del self._known[number]
+        for number in [number for number in self._partitions if number not in self._tasks]:
+            del self._partitions[number]
 
     async def stop(self) -> None:
         """Finish what is under way and own nothing any more."""
         self._stopped = True
-        await self.revoke(list(self._owned))
+        await self.revoke(list(self._tasks))

@@ -13,8 +13,9 @@ from faust.types import TP
 
 from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
-from streams.runtime.assignment import EXIT_FAILED, Assignment, leave_at_once
+from streams.runtime.assignment import Assignment
 from streams.runtime.clock import clock_of_environment
+from streams.runtime.exit_statuses import EXIT_FAILED, leave_at_once
 from streams.runtime.log_filter import quieten
 from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
@@ -38,23 +39,23 @@ _MAX_FETCH_BYTES = 8 * 1024 * 1024
 _MAX_POLL_RECORDS = 10_000
 _REPORT_INTERVAL = 10.0
 # How late a week may end by the clock.
-_TICK = 1.0
+_TICK_SECONDS = 1.0
 
 
 def run_worker(
-    settings: Settings, new_fold: Callable[[], Ladders], loglevel: str = "info", *, ends_weeks: bool = True
+    settings: Settings, new_ladders: Callable[[], Ladders], loglevel: str = "info", *, ends_weeks: bool = True
 ) -> None:
-    """Run a worker until it is stopped by a signal; ends the process, status 0 after SIGTERM or SIGINT.
+    """Run a worker until a signal stops it, and end the process (`exit_statuses` says with which status).
 
     With `ends_weeks` it appends the week-ended records of its partitions when they are due.
     """
     quieten()
-    app = new_app(settings, new_fold, ends_weeks=ends_weeks)
+    app = new_app(settings, new_ladders, ends_weeks=ends_weeks)
     faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
 
 
-def new_app(settings: Settings, new_fold: Callable[[], Ladders], *, ends_weeks: bool) -> faust.App:
-    """Make the Faust app of a worker."""
+def new_app(settings: Settings, new_ladders: Callable[[], Ladders], *, ends_weeks: bool) -> faust.App:
+    """Return the Faust app of a worker."""
     app = faust.App(
         settings.app_id,
         broker=f"kafka://{settings.bootstrap_servers.replace(',', ';')}",
@@ -78,21 +79,23 @@ def new_app(settings: Settings, new_fold: Callable[[], Ladders], *, ends_weeks: 
         broker_rebalance_timeout=REBALANCE_TIMEOUT,
     )
     app.transport = BatchTransport(app.conf.broker, app)
-    _attach(app, settings, new_fold, ends_weeks=ends_weeks)
+    _attach(app, settings, new_ladders, ends_weeks=ends_weeks)
     return app
 
 
 def _faust_folder() -> Path:
-    """Give the one empty folder of this user that Faust insists on: a killed worker leaves nothing more."""
+    """Return the one empty folder of this user that Faust insists on: a killed worker leaves nothing more."""
     return Path(tempfile.gettempdir()) / f"ladderlog-faust-{getpass.getuser()}"
 
 
-def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders], *, ends_weeks: bool) -> None:
+def _attach(
+    app: faust.App, settings: Settings, new_ladders: Callable[[], Ladders], *, ends_weeks: bool
+) -> None:
     async def seek(partition: Partition, offset: int) -> None:
         await app.consumer.seek(TP(*partition.tp), offset)
 
     assignment = Assignment(
-        lambda number: Partition(settings, new_fold, number), seek, clock_of_environment()
+        lambda number: Partition(settings, new_ladders, number), seek, clock_of_environment()
     )
     # Without acks, or Faust would take what lies within a fetch for a gap, and keep every gap for ever.
     games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions, acks=False)
@@ -120,7 +123,7 @@ def _attach(app: faust.App, settings: Settings, new_fold: Callable[[], Ladders],
 
 
 def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, *, ends_weeks: bool) -> None:
-    @app.timer(interval=_TICK)
+    @app.timer(interval=_TICK_SECONDS)
     async def weeks() -> None:
         if ends_weeks:
             assignment.tick()
@@ -156,10 +159,10 @@ def _counted(partitions: list[Partition]) -> str:
 async def _watch(app: faust.App, settings: Settings, assignment: Assignment) -> None:
     """End the process when a partition is stuck: others can take it over."""
     async with reading(settings.bootstrap_servers) as reader:
-        watch = Watchdog(reader, settings.bootstrap_servers)
+        watchdog = Watchdog(reader, settings.bootstrap_servers)
         while not app.should_stop:
             await app.sleep(CHECK_INTERVAL)
-            stuck = await watch.stuck(assignment.partitions, time.monotonic())
+            stuck = await watchdog.stuck(assignment.partitions, time.monotonic())
             if stuck is not None:
                 leave_at_once(
                     EXIT_FAILED, f"partition {stuck.tp.partition} is stuck at offset {stuck.next_offset}"
