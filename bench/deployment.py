@@ -68,7 +68,7 @@ async def watermarks(settings: Settings) -> list[tuple[float, int]]:
             found += [
                 (record.timestamp / 1000, decode_watermark(record.value)[0])
                 for record in records
-                if record.key == WATERMARK.encode()
+                if record.key == WATERMARK
             ]
     return found
 

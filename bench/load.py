@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from aiokafka import AIOKafkaProducer, TopicPartition
 from deployment import create_topics
 from games import FUNDOX_ALONE, finished
 from processes import BENCH, Process, output_of, started, worker_command
@@ -18,9 +17,8 @@ from table import Table, verdict
 from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
 from streams.files.jsonl import read_ladders
-from streams.runtime.batches import Batches
-from streams.runtime.changelog import WATERMARK, encode_watermark
 from streams.runtime.settings import Settings
+from streams.runtime.transaction import PartitionWriter
 from streams.wire.decode import decode_checked
 
 TARGET_PLAYERS = 1_000_000
@@ -30,8 +28,6 @@ _PATIENCE = 600.0
 _LOADED = r"(\d+) rows loaded in ([\d.]+) s"
 _PLAYERS_AT_ONCE = 50_000
 _MEGABYTE = 1_000_000
-_MAX_BATCH_BYTES = 900_000
-_MAX_REQUEST_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -78,31 +74,20 @@ def _settled_peak(process: Process) -> int:
 async def _write(settings: Settings, ladders: Path, players: int, *, games_too: bool) -> None:
     """Write the changelog as the owner of the partition would: its transactions, its rows, its watermark."""
     await create_topics(settings)
-    producer = AIOKafkaProducer(
-        bootstrap_servers=settings.bootstrap_servers,
-        transactional_id=settings.transactional_id(0),
-        acks="all",
-        max_batch_size=_MAX_BATCH_BYTES,
-        max_request_size=_MAX_REQUEST_BYTES,
-    )
-    await producer.start()
+    writer = PartitionWriter(settings, 0)
+    await writer.start()
     now = int(time.time() * 1000)
-    changelog = (settings.changelog_topic, 0)
-    # The rows are those of offset 0, which is where a group without a committed offset is.
-    watermark = encode_watermark(0, OutcomeCounts())
     try:
         for rows in _rows(ladders, players, games_too=games_too):
-            batches = Batches(producer)
-            for key, row in rows:
-                batches.append(changelog, now, key.encode(), orjson.dumps(row))
-            batches.append(changelog, now, WATERMARK.encode(), watermark)
-            async with producer.transaction():
-                await batches.send()
-                await producer.send_offsets_to_transaction(
-                    {TopicPartition(settings.input_topic, 0): 0}, settings.app_id
-                )
+            transaction = writer.new_transaction()
+            transaction.append_rows(rows, now)
+            # The rows are those of offset 0, which is where a group without a committed offset is.
+            transaction.append_watermark(0, OutcomeCounts(), now)
+            async with transaction.open():
+                await transaction.send()
+                await transaction.send_offset(0)
     finally:
-        await producer.stop()
+        await writer.stop()
 
 
 def _rows(ladders: Path, players: int, *, games_too: bool) -> Iterator[list[tuple[str, Any]]]:

@@ -1,13 +1,17 @@
 """Partitions owned in the test's own process: worked as by a worker, without the seconds its start takes."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
+from aiokafka.errors import KafkaError
 from sites import Site, read_topic
 
 from streams.core.ladders import Ladders
 from streams.runtime.partition import Partition
 from streams.runtime.settings import Settings
+from streams.runtime.transaction import PartitionWriter
 
 BATCH = 300
 
@@ -20,6 +24,24 @@ def work(site: Site, settings: Settings | None = None, *, at_most: int | None = 
 def beside(site: Site, app_id: str, output_prefix: str | None = None) -> Settings:
     """Give the settings of another deployment on the same input."""
     return replace(site.settings, app_id=app_id, output_prefix=output_prefix)
+
+
+@asynccontextmanager
+async def writing(site: Site, partition: int) -> AsyncIterator[PartitionWriter]:
+    """Run the writer of a partition as long as the block; what it committed is readable afterwards.
+
+    A commit is answered before its markers are in the log. A new writer starts only when they are.
+    """
+    writer = PartitionWriter(site.settings, partition)
+    await writer.start()
+    try:
+        yield writer
+    finally:
+        with suppress(KafkaError):  # it may be fenced by then
+            await writer.stop()
+    settled = PartitionWriter(site.settings, partition)
+    await settled.start()
+    await settled.stop()
 
 
 async def _work(site: Site, settings: Settings, at_most: int | None) -> None:

@@ -132,9 +132,9 @@ class Site:
     def watermarks(self) -> dict[int, Watermark]:
         """Read the watermark row of every partition that has one."""
         return {
-            partition: Watermark(*decode_watermark(rows[WATERMARK]))
+            partition: Watermark(*decode_watermark(rows[WATERMARK.decode()]))
             for partition, rows in self._rows().items()
-            if WATERMARK in rows
+            if WATERMARK.decode() in rows
         }
 
     def differences(self) -> list[str]:

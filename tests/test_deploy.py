@@ -19,7 +19,7 @@ from streams.cli.main import cli
 from streams.embedded.broker import IMAGE
 from streams.runtime.clock import CLOCK_FILE
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED
-from streams.runtime.partition import Partition
+from streams.runtime.transaction import TRANSACTION_TIMEOUT_MS
 
 ROOT = PROJECT
 DEPLOY = ROOT / "deploy"
@@ -149,7 +149,7 @@ def test_the_ladder_file_is_mounted_where_the_workers_look() -> None:
 def test_a_worker_has_longer_to_stop_than_the_broker_keeps_its_transaction() -> None:
     grace = seconds(composed()["services.worker.stop_grace_period"])
 
-    assert grace > Partition.transaction_timeout_ms / 1000
+    assert grace > TRANSACTION_TIMEOUT_MS / 1000
     assert float(unit()["Service"]["TimeoutStopSec"]) == grace
 
 

@@ -9,10 +9,13 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 # Names and addresses of players seen lately; murmur2 is pure Python and costs more than this look-up.
 _CACHED_KEYS = 200_000
 
+# A topic's full name, and a partition's number.
+Target = tuple[str, int]
+
 
 @lru_cache(maxsize=_CACHED_KEYS)
 def partition_of(key: bytes, partitions: int) -> int:
-    """Give the partition of a key, as Java clients choose it."""
+    """Return the partition of a key, as Java clients choose it."""
     return int((murmur2(key) & 0x7FFFFFFF) % partitions)
 
 
@@ -24,18 +27,18 @@ class Batches:
 
     def __init__(self, producer: AIOKafkaProducer) -> None:
         self._producer = producer
-        self._open: dict[tuple[str, int], BatchBuilder] = {}
+        self._open: dict[Target, BatchBuilder] = {}
         self._full: list[tuple[str, int, BatchBuilder]] = []
 
     def append(
         self,
-        target: tuple[str, int],
+        target: Target,
         timestamp: int,
         key: bytes | None,
         value: bytes | None,
         headers: list[tuple[str, bytes]] | None = None,
     ) -> None:
-        """Add one record for a (topic, partition); `timestamp` in milliseconds."""
+        """Add one record for a topic and partition; `timestamp` in milliseconds since 1970."""
         builder = self._open.get(target)
         if builder is None:
             builder = self._open[target] = self._producer.create_batch()
@@ -45,8 +48,8 @@ class Batches:
             builder = self._open[target] = self._producer.create_batch()
             builder.append(timestamp=timestamp, key=key, value=value, headers=headers or [])
 
-    async def send(self) -> dict[tuple[str, int], int]:
-        """Send everything, wait until it is written, and give the last offset by (topic, partition).
+    async def send(self) -> dict[Target, int]:
+        """Send everything, wait until it is written, and return the last offset by topic and partition.
 
         Raises KafkaError when anything could not be written.
         """
@@ -58,16 +61,10 @@ class Batches:
         pending = []
         for topic, partition, builder in batches:
             records = builder.record_count()
-            pending.append(
-                (
-                    topic,
-                    partition,
-                    records,
-                    await self._producer.send_batch(builder, topic, partition=partition),
-                )
-            )
-        last: dict[tuple[str, int], int] = {}
+            future = await self._producer.send_batch(builder, topic, partition=partition)
+            pending.append((topic, partition, records, future))
+        last_offsets: dict[Target, int] = {}
         for topic, partition, records, future in pending:
             written = await future
-            last[topic, partition] = written.offset + records - 1
-        return last
+            last_offsets[topic, partition] = written.offset + records - 1
+        return last_offsets

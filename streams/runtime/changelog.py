@@ -13,7 +13,7 @@ from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
 
 # The key of the row that says of which offset the others are. Row keys of the ladders have a slash.
-WATERMARK = "watermark"
+WATERMARK = b"watermark"
 # Once to the end, then once more to what became the end meanwhile: while the first, long pass was under way,
 # compaction may have taken away a row not read yet for the sake of a newer one behind that end.
 _PASSES = 2
@@ -21,21 +21,19 @@ _PASSES = 2
 
 @dataclass(frozen=True)
 class PartitionState:
-    """A partition's state: encoded rows by key, the offset of the first record not in them, and the counts.
-
-    `end` is the offset of the changelog that they were read up to; rows from elsewhere have none.
-    """
+    """A partition's state: encoded rows by key, the offset of the first record not in them, the counts."""
 
     offset: int = 0
-    rows: dict[str, bytes] = field(default_factory=dict)
+    rows: Mapping[str, bytes] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    end: int = field(default=0, compare=False)
 
 
 async def read_state(settings: Settings, partition: int) -> PartitionState:
     """Return a partition's state as of its last committed transaction; of offset 0 when there was none."""
     async with reading(settings.bootstrap_servers) as reader:
-        return await read_changelog(reader, TopicPartition(settings.changelog_topic, partition))
+        rows, _ = await read_changelog(reader, TopicPartition(settings.changelog_topic, partition))
+    offset, counts = decode_watermark(rows.pop(WATERMARK, None))
+    return PartitionState(offset, {key.decode(): value for key, value in rows.items()}, counts)
 
 
 async def read_states(settings: Settings) -> list[PartitionState]:
@@ -45,13 +43,14 @@ async def read_states(settings: Settings) -> list[PartitionState]:
     )
 
 
-async def read_changelog(reader: AIOKafkaConsumer, tp: TopicPartition) -> PartitionState:
-    """Return what a started read-committed reader finds in one partition of a changelog, up to its end.
+async def read_changelog(reader: AIOKafkaConsumer, tp: TopicPartition) -> tuple[dict[bytes, bytes], int]:
+    """Return the rows in one partition of a changelog, the watermark among them, and the end they go up to.
 
-    Rows and watermark are written in one transaction to one partition, so that they are of one offset. The
-    end is the last stable offset: nothing of a transaction that is still open is seen.
+    `reader` is a started `new_reader`: nothing of a transaction that is still open is seen, and as rows and
+    watermark are written in one transaction to one partition, they are of one offset. Keys stay encoded,
+    which saves a worker with a million rows 16 MB.
     """
-    rows: dict[str, bytes] = {}
+    rows: dict[bytes, bytes] = {}
     start: int | None = None
     end = 0
     for _ in range(_PASSES):
@@ -59,12 +58,11 @@ async def read_changelog(reader: AIOKafkaConsumer, tp: TopicPartition) -> Partit
         async for records in read_up_to(reader, tp, start, end):
             for record in records:
                 if record.value is None:
-                    rows.pop(record.key.decode(), None)
+                    rows.pop(record.key, None)
                 else:
-                    rows[record.key.decode()] = record.value
+                    rows[record.key] = record.value
         start = end
-    offset, counts = decode_watermark(rows.pop(WATERMARK, None))
-    return PartitionState(offset, rows, counts, end)
+    return rows, end
 
 
 def encode_row(row: Any | None) -> bytes | None:

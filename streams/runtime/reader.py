@@ -90,3 +90,32 @@ async def first_offset(reader: AIOKafkaConsumer, tp: TopicPartition, start: int)
         async for records in read_up_to(reader, tp, start, end):
             return int(records[0].offset)
     return None
+
+
+class LogProbe:
+    """Asks the broker what lies in one partition; its reader is started for the first question."""
+
+    def __init__(self, bootstrap_servers: str, tp: TopicPartition) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._tp = tp
+        self._reader: AIOKafkaConsumer | None = None
+
+    async def end_offset(self) -> int:
+        """Return the last stable offset."""
+        return await end_offset(await self._started_reader(), self._tp)
+
+    async def first_offset(self, start: int) -> int | None:
+        """Return the offset of the first committed record from `start` on; None when there is none yet."""
+        return await first_offset(await self._started_reader(), self._tp, start)
+
+    async def close(self) -> None:
+        """Stop the reader; another question starts a new one."""
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            await reader.stop()
+
+    async def _started_reader(self) -> AIOKafkaConsumer:
+        if self._reader is None:
+            self._reader = new_reader(self._bootstrap_servers)
+            await self._reader.start()
+        return self._reader

@@ -10,8 +10,8 @@ Killed before the commit, nothing has happened; after it, nothing is pending. Ei
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,22 +20,17 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
 
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
-from streams.core.events import (
-    CORRECTIONS_APPLIED,
-    CompetitionClosed,
-    Event,
-    Output,
-    RatingChanged,
-    Rejected,
-)
+from streams.core.events import CORRECTIONS_APPLIED, CompetitionClosed, Output, RatingChanged, Rejected
 from streams.core.ladders import Ladders
+from streams.core.outcomes import NOTED, OutcomeCounts
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
-from streams.runtime.batches import Batches
+from streams.processor import Fold, decode_all, process
 from streams.runtime.changelog import encode_row, read_state
 from streams.runtime.partition import Partition
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
+from streams.runtime.transaction import PartitionTransaction
 from streams.wire.decode import decode_consumed
 from streams.wire.encode import encode_event
 
@@ -53,7 +48,7 @@ class RebuildError(Exception):
 
 @dataclass
 class RebuildReport:
-    """What one partition's rebuild did, or, tried only, would do."""
+    """What one partition's rebuild did, or, tried only, would do: `corrections` counts by ladder."""
 
     partition: int
     corrections: dict[str, int] = field(default_factory=dict)
@@ -72,169 +67,179 @@ class RebuildReport:
 async def rebuild_partition(
     settings: Settings, rules: Mapping[str, LadderRules], partition: int, progress: Any, *, dry_run: bool
 ) -> RebuildReport:
-    """Apply a partition's pending corrections; with `dry_run` only say what they would change.
+    """Apply a partition's pending corrections, or with `dry_run` none, and return what changes by them.
 
     Raises RebuildError when the log has lost its beginning, when the rows are not those of the log, or when
     a worker took the partition back every time.
     """
     for attempt in range(1, ATTEMPTS + 1):
-        correcting = _Correcting(settings, rules, partition)
+        rebuild = _Rebuild(settings, rules, partition)
         try:
-            return await correcting.run(progress, dry_run=dry_run)
+            return await rebuild.run(progress, dry_run=dry_run)
         except KafkaError as error:
             log.warning("partition %d, attempt %d: %s", partition, attempt, error or type(error).__name__)
         finally:
-            await correcting.close()
+            await rebuild.close()
     raise RebuildError(
         f"partition {partition}: a worker took it back {ATTEMPTS} times before the corrections were written; "
         "stop the workers and run the rebuild again"
     )
 
 
-class _Correcting(Partition):
-    """The owner of a partition for the time of a rebuild."""
-
-    transaction_timeout_ms = _TRANSACTION_TIMEOUT_MS
+class _Rebuild:
+    """One attempt, with the partition that it owns from the moment it takes it over."""
 
     def __init__(self, settings: Settings, rules: Mapping[str, LadderRules], partition: int) -> None:
-        super().__init__(settings, lambda: Ladders(rules), partition)
+        self._settings = settings
         self._rules = rules
+        self._partition = Partition(settings, lambda: Ladders(rules), partition, _TRANSACTION_TIMEOUT_MS)
+        self._tp = self._partition.tp
         self._plan = CorrectionPlan(settings.app_id)
         self._report = RebuildReport(partition)
 
     async def run(self, progress: Any, *, dry_run: bool) -> RebuildReport:
-        async with reading(self.settings.bootstrap_servers) as reader:
-            known = await end_offset(reader, self.tp)
+        """Return what the corrections that are on the log now change, in force unless `dry_run`."""
+        async with reading(self._settings.bootstrap_servers) as reader:
+            known = await end_offset(reader, self._tp)
         await self._plan_corrections(known, progress)
         pending = self._report.corrections = self._plan.pending()
         if not pending:
             return self._report
-        fold = CorrectedLadders(self._rules, self._plan)
+        corrected = CorrectedLadders(self._rules, self._plan)
         for ladder in pending:
-            fold.expect(ladder, known)
-        async for record in self._records(None, known):
-            progress.update(1)
-            _fold_record(fold, record)
+            corrected.expect(ladder, known)
+        async for records in self._read(None, known):
+            _fold(corrected, records)
+            progress.update(len(records))
         if dry_run:
-            self._settle(fold, dict.fromkeys(pending, known))
+            self._settle(corrected, dict.fromkeys(pending, known))
         else:
-            await self._take_over(fold, known)
+            await self._take_over(corrected, known)
         return self._report
 
+    async def close(self) -> None:
+        """Give the partition back, if it was taken over."""
+        await self._partition.close()
+
     async def _plan_corrections(self, end: int, progress: Any) -> None:
+        """Note every correction on the log below `end`. Raises RebuildError when its beginning is lost."""
         first = None
-        async for record in self._records(None, end):
-            first = record.offset if first is None else first
-            progress.update(1)
-            event = _decoded(record)
-            if event is not None:
-                self._plan.note(event, record.offset)
+        async for records in self._read(None, end):
+            first = records[0].offset if first is None else first
+            for record, event in zip(records, decode_all(decode_consumed, records), strict=True):
+                if not isinstance(event, Rejected):
+                    self._plan.note(event, record.offset)
+            progress.update(len(records))
         if first:
             raise RebuildError(
-                f"{self.tp.topic} partition {self.tp.partition}: the log begins at offset {first}, so that "
+                f"{self._tp.topic} partition {self._tp.partition}: the log begins at offset {first}, so that "
                 "what the ratings should be cannot be computed exactly"
             )
 
-    async def _take_over(self, fold: CorrectedLadders, known: int) -> None:
-        await self.open()
+    async def _take_over(self, corrected: CorrectedLadders, known: int) -> None:
+        partition = self._partition
+        await partition.open()
         await self._catch_up(known)
-        async for record in self._records(known, self.next_offset):
-            _fold_record(fold, record)
-        rows = (await read_state(self.settings, self.tp.partition)).rows
-        self._check(fold, rows)
-        producer = self._started_producer()
-        async with producer.transaction():
-            now = timestamp_ms(clock_of_environment().now())
-            offsets = await self._append_markers(known, now)
-            batches = Batches(producer)
-            between = [record async for record in self._records(self.next_offset, min(offsets.values()))]
-            self._apply_few(between, batches)
-            for record in between:
-                _fold_record(fold, record)
-            position = f"{self.tp.topic}/{self.tp.partition}/{min(offsets.values())}"
-            self._append_published(self._settle(fold, offsets), position, now, batches)
-            self._append_corrected_rows(fold, rows, now, batches)
-            self.next_offset = max(offsets.values()) + 1
-            self.counts.read += len(offsets)
-            self.counts.noted += len(offsets)
-            self._append_watermark(batches, now)
-            await batches.send()
-            await producer.send_offsets_to_transaction({self.tp: self.next_offset}, self.settings.app_id)
-        log.info("partition %d: corrections in force from offset %d on", self.tp.partition, self.next_offset)
+        async for records in self._read(known, partition.next_offset):
+            _fold(corrected, records)
+        rows = (await read_state(self._settings, self._tp.partition)).rows
+        self._check(corrected, rows)
+        transaction = partition.new_transaction()
+        async with transaction.open():
+            now = int(time.time() * 1000)
+            markers = await self._append_markers(transaction, known, now)
+            first, last = min(markers.values()), max(markers.values())
+            async for records in self._read(partition.next_offset, first):
+                partition.fold(records, transaction)
+                _fold(corrected, records)
+            position = f"{self._tp.topic}/{self._tp.partition}/{first}"
+            transaction.append_published(self._settle(corrected, markers), position, now)
+            transaction.append_rows(self._different_rows(corrected, rows), now)
+            partition.next_offset = last + 1
+            partition.counts.count_all([NOTED] * len(markers))
+            transaction.append_watermark(partition.next_offset, partition.counts, now)
+            await transaction.send()
+            await transaction.send_offset(partition.next_offset)
+        log.info("partition %d: corrections in force from offset %d on", self._tp.partition, last + 1)
 
     async def _catch_up(self, known: int) -> None:
         """Do what the worker had not come to, up to the offset that the corrections were computed for."""
-        behind: list[ConsumerRecord] = [record async for record in self._records(self.next_offset, known)]
+        behind = [
+            record async for records in self._read(self._partition.next_offset, known) for record in records
+        ]
         if behind:
-            await self.apply(behind)
+            await self._partition.apply(behind)
 
-    async def _append_markers(self, known: int, timestamp: int) -> dict[str, int]:
-        """Append a marker for each ladder in the open transaction; give their offsets."""
-        batches = Batches(self._started_producer())
-        for ladder in self._report.corrections:
-            fields = {"ladder": ladder, "app_id": self.settings.app_id, "until": known}
-            event_id = f"{ladder}/corrections/{self.settings.app_id}/{known}"
-            key, value, headers = encode_event(CORRECTIONS_APPLIED, fields, self.settings.source, event_id)
-            batches.append(self.tp, timestamp, key, value, headers)
-        last = (await batches.send())[self.tp]
+    async def _append_markers(
+        self, transaction: PartitionTransaction, known: int, timestamp: int
+    ) -> dict[str, int]:
+        """Append a marker for each ladder in the open transaction; return their offsets, by ladder."""
         ladders = list(self._report.corrections)
-        return {ladder: last - len(ladders) + 1 + place for place, ladder in enumerate(ladders)}
+        for ladder in ladders:
+            fields = {"ladder": ladder, "app_id": self._settings.app_id, "until": known}
+            event_id = f"{ladder}/corrections/{self._settings.app_id}/{known}"
+            encoded = encode_event(CORRECTIONS_APPLIED, fields, self._settings.source, event_id)
+            transaction.append_input(encoded, timestamp)
+        last = (await transaction.send())[self._tp]
+        return {ladder: offset for offset, ladder in enumerate(ladders, start=last - len(ladders) + 1)}
 
-    def _settle(self, fold: CorrectedLadders, offsets: Mapping[str, int]) -> list[Output]:
-        out: list[Output] = []
-        for ladder, offset in offsets.items():
-            fold.settle(ladder, offset, out)
-        self._report.take(out)
-        return out
+    def _settle(self, corrected: CorrectedLadders, markers: Mapping[str, int]) -> list[Output]:
+        """Return what the corrections publish when they come into force at these offsets, by ladder."""
+        outputs: list[Output] = []
+        for ladder, offset in markers.items():
+            corrected.settle(ladder, offset, outputs)
+        self._report.take(outputs)
+        return outputs
 
-    def _check(self, fold: CorrectedLadders, rows: Mapping[str, bytes]) -> None:
+    def _check(self, corrected: CorrectedLadders, rows: Mapping[str, bytes]) -> None:
         """Refuse when the rows of the ladders to correct are not those of the log."""
-        folded = {key: orjson.dumps(row) for key, row in fold.changed_rows() if row is not None}
+        folded = {key: orjson.dumps(row) for key, row in corrected.changed_rows() if row is not None}
         for key in sorted(folded.keys() | rows.keys()):
-            if split_key(key, 3)[1] not in self._report.corrections:
-                continue
-            if folded.get(key) != rows.get(key):
+            if self._is_corrected(key) and folded.get(key) != rows.get(key):
                 raise RebuildError(
-                    f"partition {self.tp.partition}: row {key!r} is {rows.get(key)!r} in the changelog, and "
+                    f"partition {self._tp.partition}: row {key!r} is {rows.get(key)!r} in the changelog, and "
                     f"{folded.get(key)!r} by the log; `ladderlog audit` says more. Nothing was changed"
                 )
 
-    def _append_corrected_rows(
-        self, fold: CorrectedLadders, rows: Mapping[str, bytes], timestamp: int, batches: Batches
-    ) -> None:
-        corrected = self._report.corrections
-        for key, row in self._fold.changed_rows():
-            if split_key(key, 3)[1] not in corrected:
-                self._append_row(batches, timestamp, key, row)
-        for key, row in fold.changed_rows():
-            known = rows.get(key)
-            if split_key(key, 3)[1] in corrected and encode_row(row) != known:
-                self._append_row(batches, timestamp, key, row)
+    def _different_rows(
+        self, corrected: CorrectedLadders, rows: Mapping[str, bytes]
+    ) -> Iterator[tuple[str, Any | None]]:
+        """Yield the rows to write: of ladders to correct those that differ, of others the changed ones."""
+        for key, row in self._partition.ladders.changed_rows():
+            if not self._is_corrected(key):
+                yield key, row
+        for key, row in corrected.changed_rows():
+            if self._is_corrected(key) and encode_row(row) != rows.get(key):
+                yield key, row
 
-    async def _records(self, start: int | None, end: int) -> AsyncIterator[ConsumerRecord]:
+    def _is_corrected(self, key: str) -> bool:
+        return split_key(key, 3)[1] in self._report.corrections
+
+    async def _read(self, start: int | None, end: int) -> AsyncIterator[list[ConsumerRecord]]:
+        """Yield the committed records from an offset (None: the beginning) up to, not with, another.
+
+        Raises RebuildError when a producer's open transaction hides some of them.
+        """
         if start is not None and start >= end:
             return
-        async with reading(self.settings.bootstrap_servers) as reader:
-            readable = await end_offset(reader, self.tp)
+        async with reading(self._settings.bootstrap_servers) as reader:
+            readable = await end_offset(reader, self._tp)
             if readable < end:
                 raise RebuildError(
-                    f"partition {self.tp.partition}: a producer's open transaction hides records from offset "
-                    f"{readable} on; try again when it has ended"
+                    f"partition {self._tp.partition}: a producer's open transaction hides records from "
+                    f"offset {readable} on; try again when it has ended"
                 )
-            async for records in read_up_to(reader, self.tp, start, end):
-                for record in records:
-                    yield record
+            async for records in read_up_to(reader, self._tp, start, end):
+                yield records
 
 
-def _decoded(record: ConsumerRecord) -> Event | None:
-    with suppress(Rejected):
-        return decode_consumed(record)
-    return None
+def _fold(corrected: CorrectedLadders, records: list[ConsumerRecord]) -> None:
+    """Apply records to a fold with corrections.
+
+    What it publishes was published already, and what is rejected has no part in any state.
+    """
+    process(_fold_of(corrected), records, decode_consumed, None, OutcomeCounts())
 
 
-def _fold_record(fold: CorrectedLadders, record: ConsumerRecord) -> None:
-    event = _decoded(record)
-    if event is not None:
-        # What is rejected has no part in any state; it was published as rejected when it came.
-        with suppress(Rejected):
-            fold.apply(event, record.offset, [])
+def _fold_of(corrected: CorrectedLadders) -> Fold[ConsumerRecord]:
+    return lambda records, events: corrected.fold(events, [record.offset for record in records])

@@ -113,7 +113,7 @@ def test_what_is_missing_is_told_with_the_record_it_follows_from(site: Site) -> 
     mark = site.watermarks()[0]
     counts = mark.counts | {"read": 53, "rated": mark.counts["rated"] + 2}
     forged = orjson.dumps({"offset": records[53].offset, "counts": counts})
-    send(site, site.settings.changelog_topic, 0, WATERMARK.encode(), forged)
+    send(site, site.settings.changelog_topic, 0, WATERMARK, forged)
     report = audited(site, limit=2)
     found = [difference.text() for difference in report.differences]
 

@@ -1,0 +1,150 @@
+"""What one Kafka transaction of a partition writes, and the producer that writes it.
+
+A worker's partition and a rebuild both write through here: events published, records rejected, rows, the
+watermark and the offset of the input are on the broker together, or not at all.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.structs import ConsumerRecord
+
+from streams.core.events import GAME_REJECTED, RATING_CHANGED, Event, Rejected
+from streams.core.outcomes import OutcomeCounts
+from streams.core.publications import Publication
+from streams.runtime.batches import Batches, Target, partition_of
+from streams.runtime.changelog import WATERMARK, encode_row, encode_watermark
+from streams.runtime.rejections import rejected_record
+from streams.runtime.settings import Settings
+from streams.wire.encode import Record, encode_published
+
+# An open transaction of a worker that died holds up every read_committed reader until the next owner's
+# producer starts, at most this long. A transaction of 30,000 games takes well under two seconds.
+TRANSACTION_TIMEOUT_MS = 20_000
+# A transaction's end is marked in every partition it wrote to; the marker takes an offset.
+TXN_MARKER_OFFSETS = 1
+_MAX_BATCH_BYTES = 900_000
+_MAX_REQUEST_BYTES = 8 * 1024 * 1024
+# Right after a commit the broker may answer CONCURRENT_TRANSACTIONS for a moment; the default of 100 ms
+# would make every transaction wait that long.
+_RETRY_BACKOFF_MS = 5
+
+
+class PartitionWriter:
+    """The one writer of a partition: `start` fences a former one and aborts what that has left open."""
+
+    def __init__(self, settings: Settings, partition: int, timeout_ms: int = TRANSACTION_TIMEOUT_MS) -> None:
+        self._settings = settings
+        self._partition = partition
+        self._timeout_ms = timeout_ms
+        self._producer: AIOKafkaProducer | None = None
+        self._rating_changed_partitions = 1
+
+    async def start(self) -> None:
+        """Start the producer whose transactional id names the partition. Raises KafkaError when it cannot."""
+        producer = AIOKafkaProducer(
+            bootstrap_servers=self._settings.bootstrap_servers,
+            transactional_id=self._settings.transactional_id(self._partition),
+            transaction_timeout_ms=self._timeout_ms,
+            acks="all",
+            max_batch_size=_MAX_BATCH_BYTES,
+            max_request_size=_MAX_REQUEST_BYTES,
+            retry_backoff_ms=_RETRY_BACKOFF_MS,
+        )
+        await producer.start()
+        self._producer = producer
+        rating_changed = self._settings.topic(RATING_CHANGED)
+        self._rating_changed_partitions = len(await producer.partitions_for(rating_changed))
+
+    async def stop(self) -> None:
+        """Stop the producer, if it was started."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await producer.stop()
+
+    def new_transaction(self) -> "PartitionTransaction":
+        """Return an empty transaction. Raises RuntimeError while the producer is not started."""
+        if self._producer is None:
+            raise RuntimeError(f"partition {self._partition} is not open")
+        return PartitionTransaction(
+            self._producer, self._settings, self._partition, self._rating_changed_partitions
+        )
+
+
+class PartitionTransaction:
+    """A Sink that gathers what a transaction is to write; nothing is sent before `send`.
+
+        async with transaction.open():
+            await transaction.send()
+            await transaction.send_offset(next_offset)
+
+    What follows from a record has the record's timestamp, in milliseconds since 1970, and goes to the
+    partition of the same number; only rating-changed goes by player.
+    """
+
+    def __init__(
+        self, producer: AIOKafkaProducer, settings: Settings, partition: int, rating_changed_partitions: int
+    ) -> None:
+        self._producer = producer
+        self._batches = Batches(producer)
+        self._settings = settings
+        self._source = settings.source.encode()
+        self._input = TopicPartition(settings.input_topic, partition)
+        self._changelog = TopicPartition(settings.changelog_topic, partition)
+        self._rating_changed = settings.topic(RATING_CHANGED)
+        self._rating_changed_partitions = rating_changed_partitions
+
+    def publish(self, item: ConsumerRecord, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink's
+        """Append what follows from a record."""
+        self.append_published(published, f"{item.topic}/{item.partition}/{item.offset}", item.timestamp)
+
+    def reject(self, item: ConsumerRecord, rejected: Rejected) -> None:
+        """Append a rejected record to game-rejected."""
+        target = (self._settings.topic(GAME_REJECTED), self._input.partition)
+        self._batches.append(target, item.timestamp, *rejected_record(rejected, item))
+
+    def append_published(self, publications: Iterable[Publication], position: str, timestamp: int) -> None:
+        """Append what a fold publishes; `position` is the topic/partition/offset of what it follows from."""
+        for topic, (key, value, headers) in encode_published(publications, self._source, position):
+            if topic == RATING_CHANGED:
+                target = (self._rating_changed, partition_of(key, self._rating_changed_partitions))
+            else:
+                target = (self._settings.topic(topic), self._input.partition)
+            self._batches.append(target, timestamp, key, value, headers)
+
+    def append_input(self, record: Record, timestamp: int) -> None:
+        """Append a record to the input itself, behind whatever is there by then."""
+        self._batches.append(self._input, timestamp, *record)
+
+    def append_rows(self, rows: Iterable[tuple[str, Any | None]], timestamp: int) -> None:
+        """Append rows, each with its key; None deletes a row."""
+        for key, row in rows:
+            self._batches.append(self._changelog, timestamp, key.encode(), encode_row(row))
+
+    def append_watermark(self, offset: int, counts: OutcomeCounts, timestamp: int) -> None:
+        """Append the row that says that the rows are those of an offset, with these counts."""
+        watermark = encode_watermark(offset, counts)
+        self._batches.append(self._changelog, timestamp, WATERMARK, watermark)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Begin the transaction; at the end of the block commit it, or abort it when an exception leaves it.
+
+        Raises KafkaError when the producer was fenced, or the broker does not take it.
+        """
+        async with self._producer.transaction():
+            yield
+
+    async def send(self) -> dict[Target, int]:
+        """Send what was appended since the last call, and return the last offset by topic and partition.
+
+        Raises KafkaError when anything could not be written.
+        """
+        return await self._batches.send()
+
+    async def send_offset(self, next_offset: int) -> None:
+        """Commit the group's offset with the transaction: the first record that is not in it."""
+        offsets = {self._input: next_offset}
+        await self._producer.send_offsets_to_transaction(offsets, self._settings.app_id)

@@ -1,0 +1,89 @@
+"""The weeks of a partition that end by the clock: which week-ended records its owner appends, and when."""
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+
+from streams.core.events import WEEK_ENDED, Event, Game, WeekEnded
+from streams.core.ladders import Ladders
+from streams.runtime.reader import LogProbe
+from streams.wire.encode import Record, encode_event
+
+# Week-ended records appended in one go: about 10 ms. The rest follows a second later.
+_MAX_WEEKS_AT_ONCE = 2_000
+# A partition whose last game ended this shortly ago by the clock has come up to the present.
+_LIVE_SECONDS = 3_600
+
+# What a week-ended record says: ladder, week, final.
+_Ending = tuple[str, str, bool]
+
+
+class WeekTimer:
+    """Knows which weeks of one partition are over and not yet on the log, for the partition's owner."""
+
+    def __init__(self, log_probe: LogProbe) -> None:
+        self._log_probe = log_probe
+        self._log_end_at_start = 0
+        # Week-ended records appended since then that the fold has not applied yet.
+        self._appended: set[_Ending] = set()
+        # In seconds since 1970.
+        self._last_game_ended = -math.inf
+
+    def start(self, log_end: int) -> None:
+        """Begin a time as owner, for which the log had its end, uncommitted records included, at `log_end`.
+
+        What a former owner has appended lies below it.
+        """
+        self._log_end_at_start = log_end
+        self._appended = set()
+
+    def note(self, event: Event) -> None:
+        """Take in an event that the fold has applied."""
+        if type(event) is Game:
+            self._last_game_ended = event.ended_epoch
+        elif isinstance(event, WeekEnded):
+            self._appended.discard(_ending(event))
+
+    def note_appended(self, weeks: Iterable[WeekEnded]) -> None:
+        """Take in week-ended records that are on the log now, so that none is appended twice."""
+        self._appended.update(map(_ending, weeks))
+
+    async def due(self, ladders: Ladders, next_offset: int, now: datetime) -> list[WeekEnded]:
+        """Return the week-ended records to append now, not too many at once.
+
+        `ladders` are those of all records before `next_offset`. A record appended by a former owner lies
+        before the end that the log had when this one began; until the fold has come that far, none is due.
+        """
+        due = [ended for ended in ladders.weeks_due(now) if _ending(ended) not in self._appended]
+        if not due or not await self._is_up_to(next_offset, now):
+            return []
+        return due[:_MAX_WEEKS_AT_ONCE]
+
+    async def _is_up_to(self, next_offset: int, now: datetime) -> bool:
+        """Say whether the fold knows all that former owners appended, and has come up to the present.
+
+        Up to the present: its last game ended a short while ago, or there is nothing left to read. While
+        games of the past are being produced, their weeks seem to be long over; ended at once, they would
+        turn the rest of their games into late ones.
+        """
+        is_live = now.timestamp() - self._last_game_ended < _LIVE_SECONDS
+        if is_live and next_offset >= self._log_end_at_start:
+            return True
+        # Asked in this order: what becomes readable in between is seen by the second question.
+        readable_end = await self._log_probe.end_offset()
+        first = await self._log_probe.first_offset(next_offset)
+        if first is None:
+            # Only transaction markers are left, unless a producer's open transaction hides more.
+            return readable_end >= self._log_end_at_start
+        return is_live and first >= self._log_end_at_start
+
+
+def week_ended_record(ended: WeekEnded, source: str) -> Record:
+    """Return a week-ended record as it goes to the log; `source` is the deployment's."""
+    event_id = f"{ended.ladder}/{ended.week}/{'final' if ended.final else 'midnight'}"
+    fields = {"ladder": ended.ladder, "week": ended.week, "final": ended.final}
+    return encode_event(WEEK_ENDED, fields, source, event_id)
+
+
+def _ending(ended: WeekEnded) -> _Ending:
+    return (ended.ladder, ended.week, ended.final)
