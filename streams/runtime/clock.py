@@ -15,14 +15,14 @@ class Clock(Protocol):
     """Tells the time."""
 
     def now(self) -> datetime:
-        """Return the present moment, in UTC."""
+        """Return the present moment, with its UTC offset."""
 
 
 class SystemClock:
     """The machine's clock, in UTC: the machine's own time zone has no effect."""
 
     def now(self) -> datetime:
-        """Give the present moment."""
+        """Return the present moment."""
         return datetime.now(UTC)
 
 
@@ -36,18 +36,12 @@ class FileClock:
         self._path = path
 
     def now(self) -> datetime:
-        """Return the moment in the file, in UTC. Raises ValueError when there is none with an offset."""
-        text = self._path.read_text(encoding="ascii").strip()
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
-            raise ValueError(
-                f"{CLOCK_FILE}: {text!r} in {self._path} has no UTC offset; write one, such as {text}Z"
-            )
-        return moment.astimezone(UTC)
+        """Return the moment in the file. Raises ValueError when there is none."""
+        return datetime.fromisoformat(self._path.read_text(encoding="ascii").strip())
 
 
 def clock_of_environment() -> Clock:
-    """Return the clock that this process runs by: the machine's, or LADDERLOG_CLOCK_FILE."""
+    """Return the clock a worker runs by: the machine's, or the file that LADDERLOG_CLOCK_FILE names."""
     path = os.environ.get(CLOCK_FILE)
     return SystemClock() if path is None else FileClock(Path(path))
 

@@ -15,24 +15,24 @@ from streams.runtime.status import read_fold
 
 
 async def read_closed(settings: Settings) -> dict[tuple[str, str], CompetitionClosed]:
-    """Read every closed week's latest revision, by ladder and week."""
+    """Return every closed week's latest revision, by ladder and week."""
     partitions = await asyncio.gather(
         *(_read_closed(settings, number) for number in range(settings.partitions))
     )
-    return {closing: body for found in partitions for closing, body in found.items()}
+    return {week: standings for closed in partitions for week, standings in closed.items()}
 
 
 async def read_week(
-    settings: Settings, new_fold: Callable[[], Ladders], ladder: str, week: str
+    settings: Settings, new_ladders: Callable[[], Ladders], ladder: str, week: str
 ) -> CompetitionClosed | None:
-    """Read a week as a competition-closed event has it; None when nobody played in it.
+    """Return a week as a competition-closed event has it; None when nobody played in it.
 
     A week that is not closed has `revision` 0.
     """
     closed = (await read_closed(settings)).get((ladder, week))
     if closed is not None:
         return closed
-    competition = (await read_fold(settings, new_fold)).competition(ladder)
+    competition = (await read_fold(settings, new_ladders)).competition(ladder)
     standings = [] if competition is None else competition.standings(week)
     if not standings:
         return None
@@ -40,12 +40,11 @@ async def read_week(
 
 
 def week_text(week: CompetitionClosed, limit: int | None = None) -> str:
-    """Show a week's standings as lines of text."""
-    state = "final" if week.final else f"closed, revision {week.revision}" if week.revision else "running"
+    """Return a week's standings, the first `limit` rows of them, as lines of text."""
     rows = week.standings[:limit]
     width = max((len(row.player_id) for row in rows), default=0)
     return "\n".join(
-        [f"\n{week.ladder}, week {week.week} ({state})"]
+        [f"\n{week.ladder}, week {week.week} ({_state_text(week)})"]
         + [
             f"{row.rank:>4}  {row.player_id:<{width}}  {shown(row.points):>7}  "
             f"level {row.level:>2}  {row.games:>4} games: {row.wins} won, "
@@ -53,6 +52,12 @@ def week_text(week: CompetitionClosed, limit: int | None = None) -> str:
             for row in rows
         ]
     )
+
+
+def _state_text(week: CompetitionClosed) -> str:
+    if week.final:
+        return "final"
+    return f"closed, revision {week.revision}" if week.revision else "running"
 
 
 async def _read_closed(settings: Settings, partition: int) -> dict[tuple[str, str], CompetitionClosed]:

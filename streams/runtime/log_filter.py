@@ -15,6 +15,7 @@ _LOGGERS = (
     "aiokafka.consumer.group_coordinator",
     "aiokafka.producer.sender",
 )
+# Seconds.
 INTERVAL = 10.0
 
 
@@ -28,7 +29,7 @@ class OncePerInterval(logging.Filter):
         self._left_out: dict[tuple[str, int], int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say whether a record is logged: all below warning, the others once in a while."""
+        """Say whether a record is logged: all below warning are, of the others one in an interval."""
         if record.levelno < logging.WARNING:
             return True
         kind = (record.name, record.lineno)

@@ -29,7 +29,7 @@ class ProduceReport:
 
 
 class Sender:
-    """Sends events one after the other and keeps account of what the broker took."""
+    """Sends events one after the other; `report` says, once the block has ended, what the broker took."""
 
     def __init__(self, settings: Settings, source: str) -> None:
         self.report = ProduceReport()
@@ -58,7 +58,7 @@ class Sender:
             await self._producer.stop()
 
     async def send(self, fields: dict[str, Any]) -> None:
-        """Send one event as its `type` field says (absent: game-finished), keyed by its ladder."""
+        """Send one event, keyed by its ladder; its `type`, if any, is taken out of `fields`."""
         event = fields.pop("type", GAME_FINISHED)
         identity = fields.get("game_id") or fields.get("week") or fields.get("player_id") or ""
         event_id = f"{fields.get('ladder', '')}/{identity}"
@@ -99,7 +99,7 @@ class Sender:
 async def produce_lines(
     settings: Settings, lines: Iterable[bytes], source: str, progress: Any
 ) -> ProduceReport:
-    """Send the events of JSON lines; blank lines are passed over, lines without JSON are reported failed."""
+    """Send the events of JSON lines, passing over blank ones; a line that is no event is reported failed."""
     async with Sender(settings, source) as sender:
         for number, line in enumerate(lines, start=1):
             if line.isspace():
@@ -118,7 +118,7 @@ async def produce_lines(
 async def produce_events(
     settings: Settings, events: Iterable[dict[str, Any]], source: str, progress: Any
 ) -> ProduceReport:
-    """Send events that are fields already."""
+    """Send events, each given by its fields, and return the report."""
     async with Sender(settings, source) as sender:
         for fields in events:
             await sender.send(fields)

@@ -12,7 +12,7 @@ _KEPT_VALUE = 64 * 1024
 
 
 def rejected_record(rejected: Rejected, record: ConsumerRecord) -> tuple[bytes | None, bytes | None, Headers]:
-    """Give key, value and headers for game-rejected.
+    """Return key, value and headers for game-rejected.
 
     A topic limits the size of a batch as it is sent, compressed or not: a megabyte on the wire may be a
     hundred in memory. Such a record is cut and says so; the whole of it stays in the input topic, at the

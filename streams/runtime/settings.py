@@ -25,26 +25,26 @@ class Settings:
     output_prefix: str | None = None
 
     def topic(self, name: str) -> str:
-        """Give the full name of a topic, such as `rating-changed`."""
+        """Return the full name of a topic, such as `rating-changed`."""
         if self.output_prefix is not None and name in OUTPUT_TOPICS:
             return f"{self.output_prefix}{name}"
         return f"{self.topic_prefix}{name}"
 
     @property
     def input_topic(self) -> str:
-        """Give the full name of the game-finished topic."""
+        """Return the full name of the game-finished topic."""
         return self.topic(GAME_FINISHED)
 
     @property
     def changelog_topic(self) -> str:
-        """Give the full name of the changelog of the ladders' rows."""
+        """Return the full name of the changelog of the ladders' rows."""
         return self.topic(f"{self.app_id}-ladders-tables")
 
     @property
     def source(self) -> str:
-        """Give the CloudEvents source of what this deployment publishes."""
+        """Return the CloudEvents source of what this deployment publishes."""
         return f"ladderlog/{self.app_id}"
 
     def transactional_id(self, partition: int) -> str:
-        """Give the transactional id that only the owner of a partition may use."""
+        """Return the transactional id that only the owner of a partition may use."""
         return f"{self.app_id}-{self.input_topic}-{partition}"

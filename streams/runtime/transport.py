@@ -16,7 +16,7 @@ from faust.types import TP
 
 # Enough to keep every partition busy, little enough to stay small in memory (about 1 KB a record).
 MAX_BUFFERED_RECORDS = 60_000
-_FULL_PAUSE = 0.005
+_FULL_PAUSE_SECONDS = 0.005
 
 
 class Records:
@@ -38,12 +38,12 @@ class _CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         consumer = super()._create_worker_consumer(transport)
         # Faust has no setting for this but its exactly-once mode, which cannot be used (docs/decisions.md).
         # The consumer is not started yet and reads the attribute when it is.
-        consumer._isolation_level = "read_committed"  # noqa: SLF001
+        consumer._isolation_level = "read_committed"  # noqa: SLF001 - there is no other way
         return consumer
 
 
 class BatchConsumer(driver.Consumer):
-    """Faust's consumer, with `getmany` giving one message a partition and fetch."""
+    """Faust's consumer, whose `getmany` yields one message a partition and fetch."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -52,8 +52,8 @@ class BatchConsumer(driver.Consumer):
     def _new_consumer_thread(self) -> Any:
         return _CommittedConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
-    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:  # noqa: ASYNC109 - Faust's
-        """Fetch from every active partition, and give each partition's records as one message."""
+    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:  # noqa: ASYNC109 - Faust's signature
+        """Fetch from every active partition, and yield each partition's records as one message."""
         await self._wait_for_room()
         fetched, active = await self._wait_next_records(timeout)
         generation = self.app.consumer_generation_id
@@ -70,11 +70,10 @@ class BatchConsumer(driver.Consumer):
 
     async def _wait_for_room(self) -> None:
         """Wait while too much is buffered: Faust bounds its buffer by messages, which here are fetches."""
-        # Not an event: records leave by being garbage, also when Faust clears its buffers.
-        while (  # noqa: ASYNC110
+        while (  # noqa: ASYNC110 - no event tells: records leave by being garbage, also when Faust clears its buffers
             not self.should_stop and self.flow_active and self._buffered_records() > MAX_BUFFERED_RECORDS
         ):
-            await asyncio.sleep(_FULL_PAUSE)
+            await asyncio.sleep(_FULL_PAUSE_SECONDS)
 
     def _buffered_records(self) -> int:
         return sum(map(len, self._buffered))
@@ -94,8 +93,8 @@ class BatchTransport(driver.Transport):
 
 
 class BatchSchema(faust.Schema):
-    """Passes a message's records through as they are: decoding is `streams.wire.events`' work."""
+    """Passes a message's records through as they are: decoding is `streams.wire`'s work."""
 
-    async def decode(self, app: Any, message: Any, *, propagate: bool = False) -> Any:  # noqa: ARG002
-        """Give an event whose value is the `Records` of the message."""
+    async def decode(self, app: Any, message: Any, *, propagate: bool = False) -> Any:  # noqa: ARG002 - Faust's signature
+        """Return an event whose value is the `Records` of the message."""
         return app.create_event(None, message.value, message.headers, message)

@@ -15,8 +15,9 @@ from streams.runtime.reader import end_offset, first_offset, reading
 
 log = logging.getLogger(__name__)
 
+# Seconds between two looks.
 CHECK_INTERVAL = 5.0
-# A transaction of 30,000 games takes well under two seconds, a rebalance a few.
+# Seconds. A transaction of 30,000 games takes well under two seconds, a rebalance a few.
 STUCK_AFTER = 20.0
 
 
@@ -26,27 +27,29 @@ class Watchdog:
     def __init__(self, reader: AIOKafkaConsumer, bootstrap_servers: str) -> None:
         self._reader = reader
         self._bootstrap_servers = bootstrap_servers
-        self._seen: dict[Partition, int] = {}
-        self._behind: dict[Partition, float] = {}
+        self._offsets: dict[Partition, int] = {}
+        self._behind_since: dict[Partition, float] = {}
         # From an offset up to the end there are only transaction markers.
         self._empty: dict[Partition, tuple[int, int]] = {}
 
     async def stuck(self, partitions: Iterable[Partition], now: float) -> Partition | None:
-        """Give a partition that has not moved for `STUCK_AFTER` seconds although there are records for it.
+        """Return a partition that has not moved for `STUCK_AFTER` seconds although there are records for it.
 
-        The time counts from when it was first seen behind: a partition without games for an hour is not
-        stuck at the moment one arrives.
+        `now` is in seconds, of a clock that never goes back. The time counts from when the partition was
+        first seen behind: one without games for an hour is not stuck at the moment one arrives.
         """
-        seen = {partition: partition.next_offset for partition in partitions if partition.is_open}
-        unmoved = [partition for partition, offset in seen.items() if self._seen.get(partition) == offset]
-        self._seen = seen
-        self._behind = {
-            partition: self._behind.get(partition, now)
+        offsets = {partition: partition.next_offset for partition in partitions if partition.is_open}
+        unmoved = [
+            partition for partition, offset in offsets.items() if self._offsets.get(partition) == offset
+        ]
+        self._offsets = offsets
+        self._behind_since = {
+            partition: self._behind_since.get(partition, now)
             for partition in unmoved
             if await self._is_behind(partition)
         }
         return next(
-            (partition for partition, since in self._behind.items() if now - since >= STUCK_AFTER), None
+            (partition for partition, since in self._behind_since.items() if now - since >= STUCK_AFTER), None
         )
 
     async def _is_behind(self, partition: Partition) -> bool:
