@@ -176,10 +176,9 @@ async def produce_transactions(site: Site, games: int) -> int:
             await producer.begin_transaction()
             for fields in every[start : start + 50]:
                 event = fields.get("type", "game-finished")
-                encoded = encode_event(event, {k: v for k, v in fields.items() if k != "type"}, "test", "1")
-                await producer.send(
-                    site.settings.input_topic, key=encoded.key, value=encoded.value, headers=encoded.headers
-                )
+                without_type = {name: value for name, value in fields.items() if name != "type"}
+                key, value, headers = encode_event(event, without_type, "test", "1")
+                await producer.send(site.settings.input_topic, key=key, value=value, headers=headers)
             if number % 3 == 2:
                 await producer.flush()
                 await producer.abort_transaction()
