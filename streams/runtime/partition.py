@@ -23,6 +23,7 @@ from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.processor import EVENTS_TOGETHER, Decoded, no_collection, process
 from streams.runtime.changelog import WATERMARK, decode_watermark, read_changelog
+from streams.runtime.clock import timestamp_ms
 from streams.runtime.reader import LogProbe, end_offset, high_watermarks, new_reader
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import (
@@ -122,7 +123,7 @@ class Partition:
         if not due:
             return
         transaction = self.new_transaction()
-        timestamp = int(time.time() * 1000)
+        timestamp = timestamp_ms(now)
         for ended in due:
             transaction.append_input(week_ended_record(ended, self.settings.source), timestamp)
         async with transaction.open():

@@ -10,7 +10,6 @@ Killed before the commit, nothing has happened; after it, nothing is pending. Ei
 """
 
 import logging
-import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +26,7 @@ from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
 from streams.processor import Fold, decode_all, process
 from streams.runtime.changelog import encode_row, read_state
+from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.partition import Partition
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
@@ -146,7 +146,7 @@ class _Rebuild:
         self._check(corrected, rows)
         transaction = partition.new_transaction()
         async with transaction.open():
-            now = int(time.time() * 1000)
+            now = timestamp_ms(clock_of_environment().now())
             markers = await self._append_markers(transaction, known, now)
             first, last = min(markers.values()), max(markers.values())
             async for records in self._read(partition.next_offset, first):
