@@ -15,7 +15,7 @@ class Clock(Protocol):
     """Tells the time."""
 
     def now(self) -> datetime:
-        """Return the present moment, with its UTC offset."""
+        """Return the present moment, in UTC."""
 
 
 class SystemClock:
@@ -36,12 +36,18 @@ class FileClock:
         self._path = path
 
     def now(self) -> datetime:
-        """Return the moment in the file. Raises ValueError when there is none."""
-        return datetime.fromisoformat(self._path.read_text(encoding="ascii").strip())
+        """Return the moment in the file, in UTC. Raises ValueError when there is none with an offset."""
+        text = self._path.read_text(encoding="ascii").strip()
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            raise ValueError(
+                f"{CLOCK_FILE}: {text!r} in {self._path} has no UTC offset; write one, such as {text}Z"
+            )
+        return moment.astimezone(UTC)
 
 
 def clock_of_environment() -> Clock:
-    """Return the clock a worker runs by: the machine's, or the file that LADDERLOG_CLOCK_FILE names."""
+    """Return the clock that this process runs by: the machine's, or LADDERLOG_CLOCK_FILE."""
     path = os.environ.get(CLOCK_FILE)
     return SystemClock() if path is None else FileClock(Path(path))
 
