@@ -16,7 +16,7 @@ from table import Table, verdict
 
 from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
-from streams.files.jsonl import read_ladders
+from streams.files.ladder_file import read_ladders
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import PartitionWriter
 from streams.wire.decode import decode_checked

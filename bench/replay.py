@@ -11,7 +11,7 @@ from games import FUNDOX_ALONE, games, produce
 from processes import BenchError
 from table import Table, spread, verdict, whole
 
-from streams.files.jsonl import read_ladders
+from streams.files.ladder_file import read_ladders
 from streams.replay.log import read_bounds
 from streams.replay.offset_ranges import exact_ranges
 from streams.replay.sinks import ReplayFiles

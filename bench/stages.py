@@ -20,7 +20,7 @@ from table import Table
 from streams.core.events import GAME_FINISHED
 from streams.core.ladders import Ladders
 from streams.core.rules import LadderRules
-from streams.files.jsonl import read_ladders
+from streams.files.ladder_file import read_ladders
 from streams.processor import EVENTS_TOGETHER, decode_all
 from streams.runtime.batches import Batches, partition_of
 from streams.wire.decode import decode_record

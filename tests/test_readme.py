@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from project import PROJECT
 
-from streams.files.jsonl import example_ladder_file
+from streams.files.ladder_file import example_ladder_file
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)

@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 from streams.cli.options import kafka_options, ladders_option, read_rules
 from streams.core.events import Game, GameVoided, RatingChanged, Rejected
 from streams.core.rankings import shown
-from streams.files.jsonl import progress
+from streams.files.progress import progress
 from streams.runtime.partition import RefusedError
 from streams.runtime.produce import Sender
 from streams.runtime.reader import end_offset, read_up_to, reading

@@ -4,7 +4,8 @@ import sys
 
 import click
 
-from streams.files.jsonl import DAMAGED, open_lines, progress
+from streams.files.jsonl import DAMAGED, open_lines
+from streams.files.progress import progress
 from streams.files.report import FileReport, LeftOut
 from streams.files.tables import ENDINGS, ExportError, export_lines, open_writer
 

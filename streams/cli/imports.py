@@ -11,7 +11,8 @@ from typing import IO, Any
 import click
 import orjson
 
-from streams.files.jsonl import DAMAGED, open_lines, progress
+from streams.files.jsonl import DAMAGED, open_lines
+from streams.files.progress import progress
 from streams.files.report import FileReport, LeftOut
 from streams.imports.csv_games import import_csv
 from streams.imports.event_sink import LineSink

@@ -36,8 +36,9 @@ from streams.core.rankings import ranking_text
 from streams.core.rules import LadderRules
 from streams.core.tally import Tally, tally_text
 from streams.core.weeks import is_week, week_of
-from streams.files.jsonl import open_lines, progress
+from streams.files.jsonl import open_lines
 from streams.files.pipeline import StageError
+from streams.files.progress import progress
 from streams.files.rate import RateFiles, rate_lines
 from streams.runtime.settings import Settings
 

@@ -10,7 +10,8 @@ import click
 
 from streams.core.ratings.parameters import LadderFileError
 from streams.core.rules import LadderRules
-from streams.files.jsonl import DAMAGED, example_ladder_file, read_ladders
+from streams.files.jsonl import DAMAGED
+from streams.files.ladder_file import example_ladder_file, read_ladders
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:

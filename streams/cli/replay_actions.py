@@ -15,7 +15,7 @@ from aiokafka.errors import KafkaError
 from streams.cli.options import file_errors
 from streams.core.compare import text
 from streams.core.outcomes import OutcomeCounts
-from streams.files.jsonl import progress
+from streams.files.progress import progress
 from streams.files.tables import ExportError
 from streams.replay.audit import AuditReport, AuditRequest, audit
 from streams.replay.errors import ReplayError

@@ -20,7 +20,8 @@ from streams.core.rankings import ranking_text
 from streams.core.rules import LadderRules
 from streams.embedded.broker import provided
 from streams.embedded.club import simulate
-from streams.files.jsonl import open_lines, progress
+from streams.files.jsonl import open_lines
+from streams.files.progress import progress
 from streams.runtime.clock import Clock, clock_of_environment
 from streams.runtime.competitions import read_closed, week_text
 from streams.runtime.produce import ProduceReport, Sender, produce_events, produce_lines

@@ -68,7 +68,7 @@ class FileReport:
 
     @property
     def left_out_total(self) -> int:
-        """Give how many records were left out."""
+        """How many records were left out."""
         return sum(self.left_out.values())
 
     def leave_out(self, line: int, reason: str, message: str) -> None:
@@ -85,7 +85,7 @@ class FileReport:
             known.count += 1
 
     def summary(self) -> str:
-        """Give the counts and notes in lines for people."""
+        """Return the counts and notes in lines for people."""
         lines = [f"{self.read} read: {self.written} written, {self.left_out_total} left out"]
         lines += [f"  left out, {reason}: {count}" for reason, count in sorted(self.left_out.items())]
         for text, note in self.notes.items():

@@ -77,7 +77,7 @@ class EventWriter(Protocol):
 
 
 def open_writer(path: str, form: str | None = None) -> EventWriter:
-    """Open a file for events, in the format of its ending or `form`; `-` is standard output.
+    """Return a writer of events to a file, in the format of its ending or `form`; `-` is standard output.
 
     Raises ExportError when the format is none of jsonl, csv, parquet, or needs a package that is missing.
     """
@@ -98,7 +98,7 @@ def open_writer(path: str, form: str | None = None) -> EventWriter:
 
 
 def flattened(event: Mapping[str, Any]) -> list[Any]:
-    """Return an event's values in the order of COLUMNS; None for those it has not."""
+    """Return an event's values in the order of COLUMNS; None for those it does not have."""
     statistics = event["statistics"]
     return [(statistics if column in STATISTICS else event).get(column) for column in COLUMNS]
 
@@ -145,7 +145,7 @@ class _Target:
 
 
 def _is_special(file: Path) -> bool:
-    """Tell a device or pipe, which cannot be replaced by another file."""
+    """Say whether it is a device or pipe, which cannot be replaced by another file."""
     return file.exists() and not stat.S_ISREG(file.stat().st_mode)
 
 
@@ -277,12 +277,12 @@ class ParquetWriter(_Writer):
 
 
 def _import_arrow() -> tuple[Any, Any]:
+    """Return the packages that write Parquet. Raises ExportError when they are not installed."""
     try:
-        import pyarrow as pa  # noqa: PLC0415 - an optional package
-        from pyarrow import parquet  # noqa: PLC0415
+        import pyarrow.parquet  # noqa: PLC0415 - an optional package
     except ImportError as error:
         raise ExportError("Parquet needs another package: pip install 'ladderlog[parquet]'") from error
-    return pa, parquet
+    return pyarrow, pyarrow.parquet
 
 
 _ENDED_AT = list(COLUMNS).index("ended_at")

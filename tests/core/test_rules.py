@@ -9,7 +9,7 @@ import pytest
 from streams.core.ratings import SYSTEMS
 from streams.core.ratings.parameters import LadderFileError
 from streams.core.rules import parse_ladders
-from streams.files.jsonl import example_ladder_file, read_ladders
+from streams.files.ladder_file import example_ladder_file, read_ladders
 
 
 def parsed(**ladder: Any) -> Any:

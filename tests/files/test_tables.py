@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from streams.cli.export import export_command
 from streams.core.rules import parse_ladders
 from streams.files import tables
-from streams.files.jsonl import open_lines, progress
+from streams.files.jsonl import open_lines
+from streams.files.progress import progress
 from streams.files.rate import RateFiles, rate_lines
 from streams.files.tables import COLUMNS, STATISTICS, EventWriter, ExportError, open_writer
 from streams.wire.schemas import schema, validator

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from streams.cli.imports import import_command
 from streams.core.rules import parse_ladders
-from streams.files.jsonl import open_lines, progress
+from streams.files.jsonl import open_lines
+from streams.files.progress import progress
 from streams.files.rate import RateFiles, rate_lines
 from streams.imports import (
     FileReport,

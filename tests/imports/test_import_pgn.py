@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from streams.cli.imports import import_command
 from streams.core.rules import parse_ladders
-from streams.files.jsonl import progress
+from streams.files.progress import progress
 from streams.files.rate import RateFiles, rate_lines
 from streams.imports import FileReport, LeftOut, MappingError, import_pgn, parse_mapping
 from streams.imports.pgn_reader import read_tag_sections

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from season import LADDER_FILE, Event, events
 
 from streams.cli.replay import replay_command
-from streams.files.jsonl import read_ladders
+from streams.files.ladder_file import read_ladders
 from streams.files.rate import RateFiles, rate_lines
 from streams.replay.positions import parse_position
 from streams.replay.snapshot import Header, described, read_offsets, read_partition, write_snapshot
