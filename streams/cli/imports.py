@@ -2,7 +2,7 @@
 
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import IO, Any
 import click
 import orjson
 
+from streams.cli.options import gathered
 from streams.files.jsonl import DAMAGED, open_lines
 from streams.files.progress import progress
 from streams.files.report import FileReport, LeftOut
@@ -28,17 +29,64 @@ _TEXT_OPTIONS = ("ladder", "system", "game_type", "timezone", "delimiter", "deci
 
 @dataclass(frozen=True)
 class _Job:
+    """Which file to read, in which format, and whether its games are sorted afterwards."""
+
     file: str
     form: str
     sort: bool
 
-    def run(self, mapping: ImportMapping, out: LineSink, report: FileReport, bar: Any) -> None:
+    def run(self, mapping: ImportMapping, out: IO[bytes], report: FileReport, bar: Any) -> None:
+        """Write the file's events as lines."""
+        if not self.sort:
+            self._convert(mapping, out, report, bar)
+            return
+        sorted_lines = SortedLines(out)
+        self._convert(mapping, sorted_lines, report, bar)
+        sorted_lines.finish()
+
+    def _convert(self, mapping: ImportMapping, out: LineSink, report: FileReport, bar: Any) -> None:
         with open_lines(self.file) as lines:
             if self.form == "ratings":
                 import_ratings(lines, mapping, out, bar, report)
                 return
             importer = import_pgn if self.form == "pgn" else import_csv
             importer(lines, mapping, out, bar, report, name=_stem(self.file), ordered=self.sort)
+
+
+@dataclass(frozen=True)
+class _MappingOptions:
+    """The options that say how to read a file; `mapping` is a file that says the same."""
+
+    mapping: Path | None
+    ladder: str | None
+    system: str | None
+    game_type: str | None
+    timezone: str | None
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    no_header: bool
+    time_format: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    values: Sequence[str] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return the mapping file's document with the options put over it.
+
+        Raises MappingError when the file cannot be read, click.BadParameter for an option.
+        """
+        document: dict[str, Any] = {} if self.mapping is None else _read_document(self.mapping)
+        document |= {key: text for key in _TEXT_OPTIONS if (text := getattr(self, key)) is not None}
+        if self.time_format:
+            document["time_format"] = list(self.time_format)
+        if self.no_header:
+            document["header"] = False
+        columns = _column_options(self.columns)
+        if columns:
+            document["columns"] = {**document.get("columns", {}), **columns}
+        if self.values:
+            document["values"] = _with_values(document.get("values", {}), self.values)
+        return document
 
 
 @click.command("import", short_help="Make JSON lines of games in CSV or PGN, or of starting figures.")
@@ -69,17 +117,17 @@ class _Job:
 @click.option("--left-out", type=click.File("wb"), help="Where what is left out goes, with the reason.")
 @click.option("--keep-going", is_flag=True, help="End with status 0 although something was left out.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-def import_command(  # noqa: PLR0913 - an option of the command line is an argument
+@gathered("mapping", _MappingOptions)
+def import_command(
     file: str,
+    mapping: _MappingOptions,
     *,
     form: str | None,
     ratings: bool,
-    mapping: Path | None,
     out: IO[bytes],
     sort: bool,
     left_out: IO[bytes] | None,
     keep_going: bool,
-    **options: Any,
 ) -> None:
     """Make JSON lines of the games in FILE: CSV or PGN, also .gz and .zst; `-` is standard input.
 
@@ -96,13 +144,7 @@ def import_command(  # noqa: PLR0913 - an option of the command line is an argum
     telling = _Telling(left_out)
     report = FileReport(telling)
     with _readable(file), progress("import", unit="records") as bar:
-        found = parse_mapping(_document(mapping, options))
-        if sort:
-            sorted_lines = SortedLines(out)
-            job.run(found, sorted_lines, report, bar)
-            sorted_lines.finish()
-        else:
-            job.run(found, out, report, bar)
+        job.run(parse_mapping(mapping.document()), out, report, bar)
     out.flush()
     telling.end()
     click.echo(report.summary(), err=True)
@@ -131,7 +173,7 @@ class _Telling:
 
 
 @contextmanager
-def _readable(file: str) -> Any:
+def _readable(file: str) -> Iterator[None]:
     """Turn what stops an import into a message."""
     try:
         yield
@@ -139,22 +181,6 @@ def _readable(file: str) -> Any:
         raise click.ClickException(f"{file}: {error}") from error
     except DAMAGED as error:
         raise click.ClickException(f"{file}: the packed file is damaged: {error}") from error
-
-
-def _document(file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
-    """Put the options over the mapping file's document."""
-    document: dict[str, Any] = {} if file is None else _read_document(file)
-    document |= {key: options[key] for key in _TEXT_OPTIONS if options[key] is not None}
-    if options["time_format"]:
-        document["time_format"] = list(options["time_format"])
-    if options["no_header"]:
-        document["header"] = False
-    columns = _column_options(options["columns"])
-    if columns:
-        document["columns"] = {**document.get("columns", {}), **columns}
-    if options["values"]:
-        document["values"] = _with_values(document.get("values", {}), options["values"])
-    return document
 
 
 def _read_document(file: Path) -> dict[str, Any]:
@@ -167,22 +193,23 @@ def _read_document(file: Path) -> dict[str, Any]:
 def _column_options(options: Sequence[str]) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {}
     for option in options:
-        field, equals, column = option.partition("=")
+        name, equals, column = option.partition("=")
         if not equals:
             raise click.BadParameter(f"{option!r} is not FIELD=COLUMN", param_hint="--map")
-        columns.setdefault(field.strip(), []).append(column.strip())
+        columns.setdefault(name.strip(), []).append(column.strip())
     return columns
 
 
 def _with_values(values: dict[str, Any], options: Sequence[str]) -> dict[str, Any]:
-    found = {field: dict(table) for field, table in values.items()}
+    """Return a mapping's tables of values with those of the options added."""
+    tables = {name: dict(table) for name, table in values.items()}
     for option in options:
-        field, colon, rest = option.partition(":")
+        name, colon, rest = option.partition(":")
         text, equals, meaning = rest.rpartition("=")
         if not colon or not equals:
             raise click.BadParameter(f"{option!r} is not FIELD:TEXT=MEANING", param_hint="--value")
-        found.setdefault(field.strip(), {})[text] = meaning
-    return found
+        tables.setdefault(name.strip(), {})[text] = meaning
+    return tables
 
 
 def _format(file: str) -> str:
@@ -194,6 +221,6 @@ def _unpacked(file: str) -> str:
 
 
 def _stem(file: str) -> str:
-    """Give what begins the ids of games without one, short enough for a line number behind it."""
+    """Return what begins the ids of games without one, short enough for a line number behind it."""
     name = "import" if file == "-" else Path(_unpacked(file)).stem
     return "".join(character if character.isprintable() else "_" for character in name)[:100]

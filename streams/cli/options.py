@@ -1,8 +1,11 @@
-"""Options of the command line that several commands have, and how their values become settings."""
+"""Options that several commands have, and how their values become settings, rules and moments."""
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
+from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,11 @@ from streams.core.ratings.parameters import LadderFileError
 from streams.core.rules import LadderRules
 from streams.files.jsonl import DAMAGED
 from streams.files.ladder_file import example_ladder_file, read_ladders
+from streams.runtime.settings import Settings
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make one decorator of several; help shows them in this order."""
+    """Return one decorator that does what several do; help shows their options in this order."""
 
     def decorate(command: Any) -> Any:
         for option in reversed(decorators):
@@ -25,8 +29,34 @@ def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
+def gathered(
+    name: str, kind: type, make: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that hands a command the options named as the fields of a dataclass as one argument.
+
+    `name` is the argument, `kind` the dataclass. `make` makes the argument of these options by name, where
+    that is not `kind` itself.
+    """
+    names = {field.name for field in fields(kind)}
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def call(**given: Any) -> Any:
+            parts = {option: given.pop(option) for option in names & given.keys()}
+            return command(**{name: (make or kind)(**parts)}, **given)
+
+        return call
+
+    return decorate
+
+
+def _settings(bootstrap_servers: str | None, **others: Any) -> Settings | None:
+    """Return the settings of a deployment; None when no broker is named."""
+    return None if bootstrap_servers is None else Settings(bootstrap_servers, **others)
+
+
 def bootstrap_option(*, required: bool = True) -> Callable[[Any], Any]:
-    """Give the option that names the broker."""
+    """Return the option that names the broker."""
     return click.option(
         "--bootstrap-servers",
         envvar="LADDERLOG_BOOTSTRAP_SERVERS",
@@ -53,6 +83,8 @@ partitions_option = click.option(
 replication_option = click.option(
     "--replication", envvar="LADDERLOG_REPLICATION", default=1, type=click.IntRange(1), help="Of every topic."
 )
+# A command that has some of these options is given them as its argument `settings`.
+gathered_settings = gathered("settings", Settings, _settings)
 kafka_options = options(
     bootstrap_option(),
     prefix_option,
@@ -60,6 +92,7 @@ kafka_options = options(
     app_id_option,
     partitions_option,
     replication_option,
+    gathered_settings,
 )
 ladders_option = click.option(
     "--ladders",
@@ -72,11 +105,27 @@ ladders_option = click.option(
 
 
 def read_rules(path: Path) -> dict[str, LadderRules]:
-    """Read a ladder file. Raises click.ClickException, which names the file and the key."""
+    """Return the rules of a ladder file. Raises click.ClickException, which names the file and the key."""
     try:
         return read_ladders(path)
     except LadderFileError as error:
         raise click.ClickException(str(error)) from error
+
+
+def rules_of(rules: Mapping[str, LadderRules], ladder: str, path: Path) -> LadderRules:
+    """Return the rules of one ladder of the file. Raises click.BadParameter when it is not in there."""
+    if ladder not in rules:
+        raise click.BadParameter(f"{ladder!r} is not in {path}; there are {', '.join(rules)}")
+    return rules[ladder]
+
+
+def parse_moment(text: str) -> datetime:
+    """Return the moment that a text says, in UTC when it has no offset. Raises click.BadParameter."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no moment such as 2026-11-02T20:00:00+01:00") from error
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 @contextmanager

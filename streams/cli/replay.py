@@ -1,27 +1,83 @@
-"""The commands of replay: `replay`, `audit`, `snapshot` and `compare`, as the command line has them."""
+"""The commands of replay: `replay`, `audit`, `snapshot` and `compare`, and how they show what comes of it."""
 
-# What they do is imported when they do it: Kafka is slow to import, and other commands need it not.
-# ruff: noqa: PLC0415
-
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from streams.cli.options import (
     app_id_option,
     bootstrap_option,
+    file_errors,
+    gathered,
+    gathered_settings,
     ladders_option,
     options,
     output_prefix_option,
     prefix_option,
     read_rules,
 )
+from streams.core.outcomes import OutcomeCounts
+from streams.files.progress import progress
+from streams.files.tables import ExportError
+from streams.replay.errors import NoPartitionError, ReplayError, RequestError
 from streams.replay.positions import Position, parse_position
+from streams.replay.requests import CompareRequest, Extent, Log, LogFiles, ReplayRequest, SnapshotRequest
+from streams.replay.sinks import ReplayFiles
+from streams.runtime.settings import Settings
 
-_kafka = options(bootstrap_option(), prefix_option, output_prefix_option, app_id_option)
+if TYPE_CHECKING:
+    from streams.replay.audit import AuditReport
+    from streams.replay.requests import Telling
+    from streams.replay.whatif import Outcome
+
+_TITLE = "What if: ratings under other rules"
+
+
+@dataclass(frozen=True)
+class _LogOptions:
+    """Where the log is, as given."""
+
+    bootstrap_servers: str | None
+    topic_prefix: str
+    output_prefix: str | None
+    app_id: str
+    files: Sequence[str]
+
+    def log(self) -> Log:
+        """Return the log: files, when any are given. Raises click.UsageError when nothing is."""
+        if self.files:
+            return LogFiles(self.files, self.app_id)
+        if self.bootstrap_servers is None:
+            raise click.UsageError("say where the log is: --bootstrap-servers, or FILES")
+        return Settings(
+            self.bootstrap_servers, self.app_id, self.topic_prefix, output_prefix=self.output_prefix
+        )
+
+
+class _PositionType(click.ParamType):
+    name = "offset|time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Position:
+        try:
+            return value if isinstance(value, Position) else parse_position(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+_kafka = options(bootstrap_option(), prefix_option, output_prefix_option, app_id_option, gathered_settings)
 _kafka_or_files = options(
-    bootstrap_option(required=False), prefix_option, output_prefix_option, app_id_option
+    bootstrap_option(required=False),
+    prefix_option,
+    output_prefix_option,
+    app_id_option,
+    gathered("log", _LogOptions),
 )
 _files = click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 _snapshot = click.option(
@@ -32,21 +88,11 @@ _assume_empty = click.option(
 )
 
 
-class _Place(click.ParamType):
-    name = "offset|time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Position:
-        try:
-            return value if isinstance(value, Position) else parse_position(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
 @click.command("replay", short_help="Fold the log again, into events or final rows.")
 @_kafka_or_files
 @ladders_option
-@click.option("--from", "start", type=_Place(), help="Put out what follows from records from here on.")
-@click.option("--to", "end", type=_Place(), help="Fold up to here, not with it; else to the end.")
+@click.option("--from", "start", type=_PositionType(), help="Put out what follows from records from here on.")
+@click.option("--to", "end", type=_PositionType(), help="Fold up to here, not with it; else to the end.")
 @click.option(
     "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; repeatable."
 )
@@ -61,16 +107,31 @@ class _Place(click.ParamType):
 @click.option("--tables", help="Where the final rows go.")
 @click.option("--processes", default=1, type=click.IntRange(1), help="That share the partitions.")
 @_files
-def replay_command(**given: Any) -> None:
+@gathered("extent", Extent)
+@gathered("outputs", ReplayFiles)
+def replay_command(
+    log: _LogOptions,
+    ladders: Path,
+    extent: Extent,
+    outputs: ReplayFiles,
+    partitions: Sequence[int],
+    processes: int,
+) -> None:
     """Fold game-finished again, from the broker or from FILES, which are one log together.
 
     Without --out and without other files, rating-changed events go to standard output. A replay is exact from
     the beginning of the log, or from a snapshot on; any other start has to be asked for (--assume-empty).
     Offsets hold for every partition, times are those of the records; in FILES an offset counts events.
     """
-    from streams.cli.replay_actions import replay
+    from streams.replay.answers import replay
 
-    replay(read_rules(given.pop("ladders")), given)
+    rules = read_rules(ladders)
+    started = time.monotonic()
+    with _errors(), _telling("replay") as telling:
+        request = ReplayRequest(rules, log.log(), extent, outputs, partitions, processes)
+        counts = replay(request, telling)
+    sys.stdout.flush()
+    _show_counts(counts, time.monotonic() - started)
 
 
 @click.command("audit", short_help="Compare what was published with a fold of the log.")
@@ -78,32 +139,37 @@ def replay_command(**given: Any) -> None:
 @ladders_option
 @_snapshot
 @click.option("--limit", default=20, type=click.IntRange(0), help="Differences shown of each kind.")
-def audit_command(ladders: Path, snapshot: str | None, limit: int, **kafka: Any) -> None:
+def audit_command(settings: Settings, ladders: Path, snapshot: str | None, limit: int) -> None:
     """Fold game-finished and compare everything published, and the changelog, with what follows from it.
 
     Workers may run meanwhile: what they do after this began is not counted as a difference. The exit status
     is 0 when there is none, else 1.
     """
-    from streams.cli.replay_actions import audited
-    from streams.replay.audit import AuditRequest
-    from streams.runtime.settings import Settings
+    from streams.replay.audit import AuditRequest, audit
 
-    audited(AuditRequest(Settings(**kafka), read_rules(ladders), snapshot, limit))
+    request = AuditRequest(settings, read_rules(ladders), snapshot, limit)
+    with _errors(), _telling("audit", "records") as telling:
+        report = asyncio.run(audit(request, telling.start))
+    _show_audit(report)
+    if report.totals:
+        sys.exit(1)
 
 
 @click.command("snapshot", short_help="Write all rows and their offsets to a file.")
 @_kafka
 @ladders_option
 @click.option("--out", required=True, type=click.Path(), help="The file, of JSON lines; also .gz or .zst.")
-def snapshot_command(ladders: Path, out: str, **kafka: Any) -> None:
+def snapshot_command(settings: Settings, ladders: Path, out: str) -> None:
     """Write the rows of every partition as of its last transaction, for `replay --from-snapshot`.
 
     Workers may run meanwhile.
     """
-    from streams.cli.replay_actions import take_snapshot
-    from streams.runtime.settings import Settings
+    from streams.replay.answers import take_snapshot
 
-    take_snapshot(Settings(**kafka), read_rules(ladders), out)
+    request = SnapshotRequest(settings, read_rules(ladders), out)
+    with _errors(), _telling("snapshot", "partitions") as telling:
+        rows, offsets = take_snapshot(request, telling)
+    click.echo(f"{rows} rows; offsets {', '.join(map(str, offsets))}", err=True)
 
 
 @click.command("compare", short_help="What if: the same games under other rules.")
@@ -116,9 +182,81 @@ def snapshot_command(ladders: Path, out: str, **kafka: Any) -> None:
 @click.option("--top", default=10, type=click.IntRange(0), help="Players shown of each system.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the report as a page, with graphs, too.")
 @_files
-def compare_command(ladders: Path, other: Path, top: int, html: Path | None, **given: Any) -> None:
+@gathered("extent", Extent)
+def compare_command(
+    log: _LogOptions, ladders: Path, other: Path, extent: Extent, top: int, html: Path | None
+) -> None:
     """Fold the log (or FILES) under the ladder file and under another, and say whose rating moves how far."""
-    from streams.cli.replay_actions import compared, show_comparisons
+    from streams.replay.answers import fold_twice
 
-    outcomes = compared(read_rules(ladders), read_rules(other), given)
-    show_comparisons(outcomes, f"Before: {ladders.name}. After: {other.name}.", top, html)
+    rules, others = read_rules(ladders), read_rules(other)
+    with _errors(), _telling("compare") as telling:
+        outcomes = fold_twice(CompareRequest(rules, others, log.log(), extent), telling)
+    _show_comparisons(outcomes, f"Before: {ladders.name}. After: {other.name}.", top, html)
+
+
+@contextmanager
+def _telling(what: str, unit: str = "games") -> Iterator["Telling"]:
+    """Yield what shows the progress of one thing, in a bar from its start on, and warnings."""
+    from streams.replay.requests import Telling
+
+    with ExitStack() as stack:
+
+        def start(total: int | None) -> Callable[[int], None]:
+            update: Callable[[int], None] = stack.enter_context(progress(what, total, unit)).update
+            return update
+
+        yield Telling(start, lambda sentence: click.echo(sentence, err=True))
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Show what the user can do something about as a message."""
+    from aiokafka.errors import KafkaError
+
+    try:
+        with file_errors():
+            yield
+    except NoPartitionError as error:
+        raise click.BadParameter(str(error)) from error
+    except RequestError as error:
+        raise click.UsageError(str(error)) from error
+    except (ReplayError, ExportError) as error:
+        raise click.ClickException(str(error)) from error
+    except KafkaError as error:
+        raise click.ClickException(f"Kafka: {error or type(error).__name__}") from error
+
+
+def _show_counts(counts: OutcomeCounts, seconds: float) -> None:
+    pace = f"{seconds:.1f} s, {counts.read / max(seconds, 1e-9):,.0f} a second"
+    click.echo(f"{counts.read} read: {counts.outcomes()}; {pace}", err=True)
+
+
+def _show_audit(report: "AuditReport") -> None:
+    for difference in report.differences:
+        click.echo(difference.text())
+    for note in report.notes:
+        click.echo(f"note: {note}")
+    click.echo(
+        f"{report.counts.read} records read: {report.counts.outcomes()}; up to offsets "
+        f"{', '.join(map(str, report.offsets))}; {report.rows} rows and {report.published} published records"
+    )
+    for kind, total in report.totals.items():
+        click.echo(f"{total} {kind}")
+    click.echo("differences were found" if report.totals else "no differences")
+
+
+def _show_comparisons(outcomes: tuple["Outcome", "Outcome"], about: str, top: int, html: Path | None) -> None:
+    """Show a comparison as text, and write it as a page when one is wanted."""
+    from streams.core.compare import text
+    from streams.replay.page import page
+    from streams.replay.whatif import comparisons, one_sided
+
+    compared = list(comparisons(*outcomes))
+    if html is not None:
+        with _errors():
+            html.write_text(page(_TITLE, about, compared, top), encoding="utf-8")
+    for comparison in compared:
+        click.echo(text(comparison, top) + "\n")
+    for line in one_sided(*outcomes):
+        click.echo(line)

@@ -7,3 +7,11 @@ class ReplayError(Exception):
 
 class LostError(ReplayError):
     """Records that an exact replay needs are not in the log any more."""
+
+
+class RequestError(ReplayError):
+    """What was asked for does not go together; the message says how to ask instead."""
+
+
+class NoPartitionError(RequestError):
+    """A partition was asked for that the topic does not have."""

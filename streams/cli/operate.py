@@ -1,0 +1,132 @@
+"""The commands that operate a deployment: `topics`, `worker`, `status`, `broker` and `run`."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import click
+
+from streams.cli.options import kafka_options, ladders_option, read_rules
+from streams.core.ladders import Ladders
+from streams.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.runtime.status import PartitionStatus
+
+_ORPHAN_PATIENCE = 10.0
+
+
+@click.command("topics")
+@kafka_options
+@click.option("--wait", default=0.0, type=click.FloatRange(0), help="Seconds to wait for the broker.")
+def topics_command(settings: Settings, wait: float) -> None:
+    """Create every topic that is missing, and report those with the wrong settings."""
+    from streams.runtime.topics import await_broker, ensure_topics
+
+    asyncio.run(await_broker(settings, wait))
+    reports = asyncio.run(ensure_topics(settings))
+    for report in reports:
+        state = "created" if report.created else "; ".join(report.mistakes) or "is there"
+        click.echo(f"{report.spec.name}: {state}")
+    if any(report.mistakes for report in reports):
+        raise click.ClickException("some topics have the wrong settings; nothing was altered")
+
+
+@click.command("worker")
+@kafka_options
+@ladders_option
+@click.option("--loglevel", default="info", type=click.Choice(["debug", "info", "warning", "error"]))
+@click.option("--until-stdin-ends", is_flag=True, help="Stop as after SIGTERM when standard input ends.")
+@click.option(
+    "--week-ends/--no-week-ends",
+    default=True,
+    help="Whether to end weeks at midnight; one deployment on a topic must, a second one need not.",
+)
+def worker_command(
+    settings: Settings, ladders: Path, loglevel: str, *, until_stdin_ends: bool, week_ends: bool
+) -> None:
+    """Rate games: run a worker until SIGTERM or Ctrl-C. Start as many as there are partitions."""
+    from streams.runtime.topics import check_topics
+    from streams.runtime.worker import run_worker
+
+    rules = read_rules(ladders)
+    mistakes = asyncio.run(check_topics(settings))
+    if mistakes:
+        raise click.ClickException("the topics are not as they have to be:\n  " + "\n  ".join(mistakes))
+    if until_stdin_ends:
+        Thread(target=_terminate_when_stdin_ends, daemon=True).start()
+    run_worker(settings, lambda: Ladders(rules), loglevel, ends_weeks=week_ends)
+
+
+@click.command("status")
+@kafka_options
+@click.option(
+    "--wait", default=0.0, type=click.FloatRange(0), help="Seconds to wait until nothing is behind."
+)
+def status_command(settings: Settings, wait: float) -> None:
+    """Show how far every partition is and what became of its records."""
+    from streams.runtime.status import await_done
+
+    behind = 0
+    for partition in asyncio.run(await_done(settings, wait)):
+        behind += partition.behind
+        _show_status(partition)
+    click.echo(f"{behind} behind")
+
+
+@click.command("broker")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Keep the broker's data here; else it is temporary."
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Listen on this port; else a free one is chosen.")
+def broker_command(data: Path | None, port: int | None) -> None:
+    """Run a real Kafka broker on this machine, for development, until Ctrl-C."""
+    from streams.embedded.broker import BrokerError, run_forever
+
+    try:
+        run_forever(data, port, click.echo)
+    except BrokerError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@click.command("run")
+@ladders_option
+@click.option("--games", type=click.Path(path_type=Path, exists=True), help="Your own games, as JSON lines.")
+@click.option("--once", is_flag=True, help="End after the report, with exit status 0.")
+@click.option("--seed", default=1, type=int, help="Of the simulated club.")
+def run_command(ladders: Path, games: Path | None, *, once: bool, seed: int) -> None:
+    """Show everything at work: broker, worker, 20,000 simulated games (or your own), then a live trickle."""
+    from streams.embedded.broker import BrokerError
+    from streams.embedded.run import ShowError, show
+
+    rules = read_rules(ladders)
+    try:
+        show(rules, ladders, games, once=once, seed=seed, echo=click.echo)
+    except (BrokerError, ShowError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _show_status(status: "PartitionStatus") -> None:
+    """Show one partition. Raises click.ClickException when its account does not add up."""
+    counts = status.counts
+    outcomes = ", ".join(f"{count} {name}" for name, count in counts.items())
+    click.echo(f"partition {status.partition}: offset {status.offset}: {outcomes or 'nothing read'}")
+    if counts and counts["read"] != sum(counts.values()) - counts["read"]:
+        raise click.ClickException(
+            f"partition {status.partition}: the outcomes do not add up to the records read"
+        )
+
+
+def _terminate_when_stdin_ends() -> None:
+    """Stop with the process that started this one and holds its standard input, however that ends."""
+    while sys.stdin.buffer.read(1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    # The broker may have gone with that process; an orderly stop would wait for it.
+    time.sleep(_ORPHAN_PATIENCE)
+    os._exit(1)

@@ -1,0 +1,42 @@
+"""`ladderlog rate`: the games of a file, rated without a broker."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from streams.cli.options import file_errors, gathered, ladders_option, read_rules
+from streams.core.tally import Tally, tally_text
+from streams.files.jsonl import open_lines
+from streams.files.pipeline import StageError
+from streams.files.progress import progress
+from streams.files.rate import RateFiles, rate_lines
+
+
+@click.command("rate")
+@ladders_option
+@click.option("--closed", type=click.File("wb"), help="Where competition-closed events go.")
+@click.option("--ignored", type=click.File("wb"), help="Where game-ignored events go.")
+@click.option("--rejected", type=click.File("wb"), help="Where rejected lines go, with the reason.")
+@click.option("--tally", is_flag=True, help="Print how often the higher-rated won, instead of events.")
+@click.argument("file")
+@gathered("files", RateFiles)
+def rate_command(ladders: Path, file: str, files: RateFiles, *, tally: bool) -> None:
+    """Rate the games of a file without a broker; rating-changed events go to standard output."""
+    rules = read_rules(ladders)
+    counted = Tally(rules) if tally else None
+    files = replace(files, changed=None if tally else sys.stdout.buffer)
+    with file_errors(), open_lines(file) as lines, progress("rate") as bar:
+        try:
+            report = rate_lines(lines, rules, files, bar, counted)
+        except StageError as error:
+            raise click.ClickException(str(error)) from error
+        sys.stdout.flush()
+    if counted is not None:
+        click.echo(tally_text(counted))
+    click.echo(
+        f"{report.read} read: {report.rated} rated, {report.ignored} ignored, {report.rejected} rejected, "
+        f"{report.noted} noted",
+        err=True,
+    )

@@ -1,0 +1,61 @@
+"""The commands that show what a deployment knows: `ranking` and `week`."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from streams.cli.options import kafka_options, ladders_option, read_rules, rules_of
+from streams.core.ladders import Ladders
+from streams.core.rankings import ranking_text
+from streams.core.rules import LadderRules
+from streams.core.weeks import is_week, week_of
+from streams.runtime.settings import Settings
+
+
+@click.command("ranking")
+@kafka_options
+@ladders_option
+@click.option("--ladder", required=True, help="Which ladder.")
+@click.option("--system", help="Which system; all of the ladder when not given.")
+@click.option("--top", default=10, type=click.IntRange(1), help="How many players.")
+def ranking_command(settings: Settings, ladders: Path, ladder: str, system: str | None, top: int) -> None:
+    """Print a ladder's ranking."""
+    from streams.runtime.status import read_fold
+
+    rules = read_rules(ladders)
+    rules_of(rules, ladder, ladders)
+    fold = asyncio.run(read_fold(settings, lambda: Ladders(rules)))
+    for name in [system] if system else rules[ladder].systems:
+        click.echo(ranking_text(fold, ladder, name, top))
+
+
+@click.command("week")
+@kafka_options
+@ladders_option
+@click.option("--ladder", required=True, help="Which ladder.")
+@click.option("--week", "label", help="Such as 2026-W48.", show_default="the present one")
+@click.option("--top", type=click.IntRange(1), help="How many players.", show_default="all")
+def week_command(settings: Settings, ladders: Path, ladder: str, label: str | None, top: int | None) -> None:
+    """Print the standings of a week of a ladder's competition, running or closed."""
+    from streams.runtime.competitions import read_week, week_text
+
+    rules = read_rules(ladders)
+    week = _week(rules_of(rules, ladder, ladders), label)
+    standings = asyncio.run(read_week(settings, lambda: Ladders(rules), ladder, week))
+    if standings is None:
+        raise click.ClickException(f"nobody has played in week {week} of ladder {ladder!r}")
+    click.echo(week_text(standings, top).lstrip("\n"))
+
+
+def _week(rules: LadderRules, label: str | None) -> str:
+    """Return the week asked for, or the present one. Raises click.ClickException when the ladder has none."""
+    from streams.runtime.clock import clock_of_environment
+
+    if rules.competition() is None:
+        raise click.ClickException(f"ladder {rules.ladder!r} has no weekly competition")
+    if label is None:
+        return week_of(clock_of_environment().now(), rules.context().timezone)
+    if not is_week(label):
+        raise click.BadParameter(f"{label!r} is no week such as 2026-W48")
+    return label
