@@ -9,7 +9,8 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from streams.embedded.club import LadderShape, Table, simulate
+from streams.embedded.club import simulate
+from streams.embedded.club_games import LadderShape, Table
 
 Event = dict[str, Any]
 

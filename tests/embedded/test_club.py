@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from streams.embedded.club import CLUB, LadderShape, Table, members, simulate
+from streams.embedded.club import CLUB, simulate
+from streams.embedded.club_games import LadderShape, Table
+from streams.embedded.club_members import members
 
 START = datetime(2026, 11, 2, tzinfo=timezone(timedelta(hours=1)))  # a Monday
 SHAPES = {shape.ladder: shape for shape in CLUB}
