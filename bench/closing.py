@@ -21,7 +21,7 @@ from processes import Process, started, worker_command
 from table import Table, verdict
 
 from streams.core.events import COMPETITION_CLOSED, GAME_FINISHED, RATING_CHANGED
-from streams.embedded.broker import provided
+from streams.embedded.providers import provided
 from streams.runtime.batches import Batches
 from streams.runtime.clock import CLOCK_FILE
 from streams.runtime.reader import end_offset

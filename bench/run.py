@@ -25,7 +25,8 @@ import stages
 from processes import BENCH, BenchError, output_of
 from table import Table, fill
 
-from streams.embedded.broker import BrokerError, provided
+from streams.embedded.errors import BrokerError
+from streams.embedded.providers import provided
 
 PARTS = ("stages", "rate", "replay", "worker", "latency", "load", "closeness")
 _PROFILE_LINES = 15

@@ -86,7 +86,8 @@ def status_command(settings: Settings, wait: float) -> None:
 @click.option("--port", type=click.IntRange(1, 65535), help="Listen on this port; else a free one is chosen.")
 def broker_command(data: Path | None, port: int | None) -> None:
     """Run a real Kafka broker on this machine, for development, until Ctrl-C."""
-    from streams.embedded.broker import BrokerError, run_forever
+    from streams.embedded.broker import run_forever
+    from streams.embedded.errors import BrokerError
 
     try:
         run_forever(data, port, click.echo)
@@ -101,7 +102,7 @@ def broker_command(data: Path | None, port: int | None) -> None:
 @click.option("--seed", default=1, type=int, help="Of the simulated club.")
 def run_command(ladders: Path, games: Path | None, *, once: bool, seed: int) -> None:
     """Show everything at work: broker, worker, 20,000 simulated games (or your own), then a live trickle."""
-    from streams.embedded.broker import BrokerError
+    from streams.embedded.errors import BrokerError
     from streams.embedded.run import ShowError, show
 
     rules = read_rules(ladders)

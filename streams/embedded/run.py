@@ -18,8 +18,8 @@ from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
 from streams.core.rankings import ranking_text
 from streams.core.rules import LadderRules
-from streams.embedded.broker import provided
 from streams.embedded.club import simulate
+from streams.embedded.providers import provided
 from streams.files.jsonl import open_lines
 from streams.files.progress import progress
 from streams.runtime.clock import Clock, clock_of_environment

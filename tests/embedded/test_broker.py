@@ -17,7 +17,10 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from streams.embedded.broker import BrokerError, EmbeddedBroker, kafka_jars, provided, run_forever
+from streams.embedded.broker import EmbeddedBroker, run_forever
+from streams.embedded.errors import BrokerError
+from streams.embedded.jars import kafka_jars
+from streams.embedded.providers import provided
 
 pytestmark = pytest.mark.kafka
 
@@ -41,7 +44,7 @@ def lives(pid: int) -> bool:
 
 
 def eventually(fact: Callable[[], bool], seconds: float = 15) -> bool:
-    """Whether the fact becomes true in time; what it waits for happens in another process."""
+    """Say whether the fact becomes true in time; what it waits for happens in another process."""
     deadline = time.monotonic() + seconds
     while not fact():
         if time.monotonic() > deadline:
@@ -82,7 +85,7 @@ async def consume(servers: str, topic: str, count: int) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def kept_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
-    """Give a broker that keeps its data, with records in it."""
+    """Yield a broker that keeps its data, with records in it."""
     with EmbeddedBroker(tmp_path_factory.mktemp("kept")) as started:
         asyncio.run(create(started.bootstrap_servers, "games"))
         asyncio.run(produce(started.bootstrap_servers, "games", VALUES))
@@ -91,7 +94,7 @@ def kept_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBr
 
 @pytest.fixture
 def kept(kept_broker: EmbeddedBroker) -> EmbeddedBroker:
-    """Give the broker that keeps its data, running whatever the test before did to it."""
+    """Return the broker that keeps its data, running whatever the test before did to it."""
     with suppress(BrokerError):
         if kept_broker.pid:
             return kept_broker
