@@ -15,6 +15,7 @@ from streams.cli.options import gathered
 from streams.files.jsonl import DAMAGED, open_lines
 from streams.files.progress import progress
 from streams.files.report import FileReport, LeftOut
+from streams.imports.conversion import Conversion
 from streams.imports.csv_games import import_csv
 from streams.imports.event_sink import LineSink
 from streams.imports.figures import import_ratings
@@ -25,6 +26,9 @@ from streams.imports.sorting import SortedLines
 # More on a terminal than this and nobody reads them; all of them go to --left-out.
 _SHOWN = 20
 _TEXT_OPTIONS = ("ladder", "system", "game_type", "timezone", "delimiter", "decimal", "encoding")
+
+
+_IMPORTERS = {"csv": import_csv, "pgn": import_pgn, "ratings": import_ratings}
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,8 @@ class _Job:
 
     def _convert(self, mapping: ImportMapping, out: LineSink, report: FileReport, bar: Any) -> None:
         with open_lines(self.file) as lines:
-            if self.form == "ratings":
-                import_ratings(lines, mapping, out, bar, report)
-                return
-            importer = import_pgn if self.form == "pgn" else import_csv
-            importer(lines, mapping, out, bar, report, name=_stem(self.file), ordered=self.sort)
+            conversion = Conversion(lines, mapping, out, bar, report, _stem(self.file), ordered=self.sort)
+            _IMPORTERS[self.form](conversion)
 
 
 @dataclass(frozen=True)

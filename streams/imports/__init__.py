@@ -1,6 +1,7 @@
 """Games and figures from elsewhere, CSV and PGN, made into events that `ladderlog rate` accepts."""
 
 from streams.files.report import FileReport, LeftOut
+from streams.imports.conversion import Conversion
 from streams.imports.csv_games import import_csv
 from streams.imports.figures import import_ratings
 from streams.imports.mapping import ImportMapping, MappingError, parse_mapping
@@ -8,6 +9,7 @@ from streams.imports.pgn import import_pgn
 from streams.imports.sorting import SortedLines
 
 __all__ = [
+    "Conversion",
     "FileReport",
     "ImportMapping",
     "LeftOut",

@@ -4,13 +4,14 @@ The numbered fields `player1`, `points1`, `player2` … make it one row per game
 per player, whose rows of a game stand together and share a `game_id`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, Any
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
 
 from streams.files.report import FileReport, LineError
-from streams.imports.csv_rows import Broken, Row, Table, base_name
-from streams.imports.event_sink import EventSink, LineSink
+from streams.imports.conversion import Conversion, present
+from streams.imports.csv_rows import MAX_PLAYERS, Broken, Row, Table, base_name
 from streams.imports.mapping import ImportMapping, MappingError
 from streams.imports.moments import Moments
 from streams.imports.results import read_result
@@ -18,10 +19,8 @@ from streams.imports.results import read_result
 GAME_FIELDS = ("game_id", "ladder", "game_type", "started_at", "ended_at", "rated")
 SEAT_FIELDS = ("player", "team", "rank", "points", "left", "left_at")
 FIELDS = (*GAME_FIELDS, "result", *SEAT_FIELDS, *(f"{name}1" for name in SEAT_FIELDS))
-MAX_PLAYERS = 32
 _PAIR = 2
 
-NO_ID = "games without an id; theirs is the file's name and their line, so keep both"
 _FLAGS = {
     **dict.fromkeys(("true", "yes", "y", "1", "rated"), True),
     **dict.fromkeys(("false", "no", "n", "0", "unrated", "casual"), False),
@@ -29,175 +28,134 @@ _FLAGS = {
 _LEFT = ("abandoned", "disconnected")
 
 
-def import_csv(
-    lines: IO[bytes],
-    mapping: ImportMapping,
-    out: LineSink,
-    progress: Any,
-    report: FileReport | None = None,
-    *,
-    name: str = "import",
-    ordered: bool = False,
-) -> FileReport:
-    """Write the games of a CSV file as game-finished lines.
+def import_csv(conversion: Conversion) -> FileReport:
+    """Write the games of a CSV file as game-finished lines, and return the report.
 
-    `name` begins the ids of games without one. `ordered`: `out` sorts, so the order need not be noted.
     Raises MappingError when mapping and header do not fit; a bad row is left out and told to the report.
     """
-    sink = EventSink(out, progress, report or FileReport(), ordered=ordered)
-    table = Table(lines, mapping, FIELDS)
-    try:
-        reader = _GameReader(table, mapping, sink.report, name)
-        for record in reader.records(table):
+    sink = conversion.sink()
+    with Table(conversion.lines, conversion.mapping, FIELDS) as table:
+        for record in _GameReader(table, conversion).records(table):
             sink.take(record.line, record.make)
-    finally:
-        table.release()
     sink.close()
-    return sink.report
+    return conversion.report
+
+
+class _Record(NamedTuple):
+    """What becomes one game: where it begins, and what makes its event. That may raise LineError."""
+
+    line: int
+    make: Callable[[], dict[str, Any]]
 
 
 @dataclass
-class _BrokenRecord:
-    broken: Broken
+class _Group:
+    """The consecutive rows of a game; `beside` is a line before or after them that could not be read."""
 
-    @property
-    def line(self) -> int:
-        return self.broken.line
-
-    def make(self) -> dict[str, Any]:
-        raise LineError(self.broken.reason, self.broken.message)
-
-
-@dataclass
-class _WideRecord:
-    """A game in one row."""
-
-    reader: "_GameReader"
-    row: Row
-
-    @property
-    def line(self) -> int:
-        return self.row.line
-
-    def make(self) -> dict[str, Any]:
-        return self.reader.wide_game(self.row)
-
-
-@dataclass
-class _TallRecord:
-    """A game in consecutive rows; `beside` is a line before or after them that could not be read."""
-
-    reader: "_GameReader"
     game_id: str
     beside: int | None
     rows: list[Row] = field(default_factory=list)
     count: int = 0
 
-    @property
-    def line(self) -> int:
-        return self.rows[0].line
-
     def add(self, row: Row) -> None:
+        """Take one more row of the game."""
         self.count += 1
         # More players than a game may have: counted, not kept.
         if self.count <= MAX_PLAYERS:
             self.rows.append(row)
 
-    def make(self) -> dict[str, Any]:
-        return self.reader.tall_game(self)
-
-
-_Record = _BrokenRecord | _WideRecord | _TallRecord
-
 
 class _GameReader:
     """Makes events of rows, with the columns that this file has."""
 
-    def __init__(self, table: Table, mapping: ImportMapping, report: FileReport, name: str) -> None:
-        self._mapping = mapping
-        self._report = report
-        self._name = name
-        self._moments = Moments(mapping.zone(), mapping.time_formats, report.note)
+    def __init__(self, table: Table, conversion: Conversion) -> None:
+        self._conversion = conversion
+        self._mapping = conversion.mapping
+        self._moments = Moments(self._mapping.zone(), self._mapping.time_formats, conversion.report.note)
         self._columns = table.columns
-        self._seats = _seats(table, mapping)
+        self._seats = _seats(table, self._mapping)
         self._has_result = "result" in table.columns
         self._check()
-        report.note("columns: " + ", ".join(self._shown()))
+        conversion.report.note("columns: " + ", ".join(self._shown()))
 
     def records(self, table: Table) -> Iterator[_Record]:
+        """Yield the games in the file's order, and the lines that are none."""
         if self._seats == [""]:
             yield from self._grouped(table)
             return
         for item in table:
-            yield _BrokenRecord(item) if isinstance(item, Broken) else _WideRecord(self, item)
+            make = partial(_refuse, item) if isinstance(item, Broken) else partial(self._wide_game, item)
+            yield _Record(item.line, make)
 
-    def wide_game(self, row: Row) -> dict[str, Any]:
+    def _wide_game(self, row: Row) -> dict[str, Any]:
+        """Return the game in one row."""
         seats = [seat for number in self._seats if (seat := self._seat(row, number)) is not None]
         if len(seats) < _PAIR:
             columns = ", ".join(row.label(f"player{number}") for number in self._seats)
             raise LineError("players", f"{len(seats)} players, a game has 2 or more; they are in {columns}")
         if self._has_result:
-            made = read_result(row.text("result"), row.label("result"), self._mapping.decimal)
-            for seat, points in zip(seats, made, strict=True):
+            result = read_result(row.text("result"), row.label("result"), self._mapping.decimal)
+            for seat, points in zip(seats, result, strict=True):
                 seat["points"] = points
         return {**self._common(row), "players": seats}
 
-    def tall_game(self, record: _TallRecord) -> dict[str, Any]:
-        first, *others = record.rows
-        if record.beside is not None:
+    def _tall_game(self, group: _Group) -> dict[str, Any]:
+        """Return the game in consecutive rows."""
+        first, *others = group.rows
+        if group.beside is not None:
             raise LineError(
                 "mixed",
-                f"game {record.game_id!r} stands beside line {record.beside}, which may be a part of it",
+                f"game {group.game_id!r} stands beside line {group.beside}, which may be a part of it",
             )
-        if not _PAIR <= record.count <= MAX_PLAYERS:
+        if not _PAIR <= group.count <= MAX_PLAYERS:
             raise LineError(
                 "players",
-                f"{first.label('game_id')}: {record.count} rows with {record.game_id!r} stand together; "
+                f"{first.label('game_id')}: {group.count} rows with {group.game_id!r} stand together; "
                 f"a game has {_PAIR} to {MAX_PLAYERS} players",
             )
         for row in others:
             self._check_same(first, row)
-        seats = [self._required_seat(row) for row in record.rows]
+        seats = [self._required_seat(row) for row in group.rows]
         return {**self._common(first), "players": seats}
 
     def _grouped(self, table: Table) -> Iterator[_Record]:
-        group: _TallRecord | None = None
+        group: _Group | None = None
         beside: int | None = None
         for item in table:
             keyed = _keyed(item)
             if isinstance(keyed, Broken):
                 if group is not None:
                     group.beside = keyed.line
-                    yield group
-                yield _BrokenRecord(keyed)
+                    yield self._tall_record(group)
+                yield _Record(keyed.line, partial(_refuse, keyed))
                 group, beside = None, keyed.line
                 continue
             row, game_id = keyed
             if group is None or group.game_id != game_id:
                 if group is not None:
-                    yield group
-                group, beside = _TallRecord(self, game_id, beside), None
+                    yield self._tall_record(group)
+                group, beside = _Group(game_id, beside), None
             group.add(row)
         if group is not None:
-            yield group
+            yield self._tall_record(group)
+
+    def _tall_record(self, group: _Group) -> _Record:
+        return _Record(group.rows[0].line, partial(self._tall_game, group))
 
     def _common(self, row: Row) -> dict[str, Any]:
-        game_id = row.identifier("game_id")
-        if game_id is None:
-            game_id = f"{self._name}-{row.line}"
-            self._report.note(NO_ID, row.line)
         game = {
-            "game_id": game_id,
+            "game_id": row.identifier("game_id") or self._conversion.made_id(row.line),
             "ladder": row.identifier("ladder") or self._mapping.ladder or row.required("ladder"),
             "game_type": row.identifier("game_type") or self._mapping.game_type,
             "started_at": self._time(row, "started_at"),
             "ended_at": self._time(row, "ended_at") or row.required("ended_at"),
             "rated": self._flag(row),
         }
-        return {name: value for name, value in game.items() if value is not None}
+        return present(game)
 
     def _seat(self, row: Row, number: str) -> dict[str, Any] | None:
-        seat = {
+        """Return a player as the row has it; None when all its cells are empty."""
+        cells = {
             "player_id": row.identifier(f"player{number}"),
             "team": row.identifier(f"team{number}"),
             "rank": row.whole(f"rank{number}"),
@@ -205,12 +163,12 @@ class _GameReader:
             "left": self._left(row, f"left{number}"),
             "left_at": self._time(row, f"left_at{number}"),
         }
-        found = {name: value for name, value in seat.items() if value is not None}
-        if found and "player_id" not in found:
+        seat = present(cells)
+        if seat and "player_id" not in seat:
             raise LineError(
                 "missing", f"{row.label(f'player{number}')} is empty, but not the player's others"
             )
-        return found or None
+        return seat or None
 
     def _required_seat(self, row: Row) -> dict[str, Any]:
         row.required("player")
@@ -242,12 +200,12 @@ class _GameReader:
 
     def _check_same(self, first: Row, row: Row) -> None:
         for name in GAME_FIELDS:
-            own, other = first.text(name), row.text(name)
-            if own != other:
+            expected, other = first.text(name), row.text(name)
+            if other != expected:
                 raise row.error(
                     "mixed",
                     name,
-                    f"{other or ''!r} is not {own or ''!r}, as on line {first.line} of that game",
+                    f"{other or ''!r} is not {expected or ''!r}, as on line {first.line} of that game",
                 )
 
     def _check(self) -> None:
@@ -274,7 +232,10 @@ class _GameReader:
 
 
 def _seats(table: Table, mapping: ImportMapping) -> list[str]:
-    """Give the players' numbers, or one empty text for a row per player; drop the columns of the other."""
+    """Return the players' numbers, or one empty text for a row per player.
+
+    The columns of the other shape are dropped from the table. Raises MappingError when it is neither.
+    """
     mapped = {name for name, columns in mapping.columns.items() if any(columns)}
     numbered = {name for name in table.columns if base_name(name) != name}
     plain = {name for name in table.columns if name in SEAT_FIELDS}
@@ -297,8 +258,12 @@ def _seats(table: Table, mapping: ImportMapping) -> list[str]:
     return seats
 
 
+def _refuse(broken: Broken) -> NoReturn:
+    raise LineError(broken.reason, broken.message)
+
+
 def _keyed(item: Row | Broken) -> tuple[Row, str] | Broken:
-    """Tell which game a row is of; one that does not say is as bad as one that cannot be read."""
+    """Return a row and which game it is of; one that does not say is as bad as one that cannot be read."""
     if isinstance(item, Broken):
         return item
     try:

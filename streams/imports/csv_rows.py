@@ -6,11 +6,12 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Self
 
 from streams.files.report import LineError
 from streams.imports.mapping import ImportMapping, MappingError
 
+MAX_PLAYERS = 32
 _GUESSED = ",;\t|"
 _NUMBERED = re.compile(r"([a-z_]+?)([1-9]\d?)?")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
@@ -45,7 +46,7 @@ class Row:
     mapping: ImportMapping
 
     def text(self, field: str) -> str | None:
-        """Give a field's text without surrounding spaces; None when it is empty or has no column."""
+        """Return a field's text without surrounding spaces; None when it is empty or has no column."""
         column = self.columns.get(field)
         if column is None:
             return None
@@ -61,50 +62,51 @@ class Row:
         return text or None
 
     def required(self, field: str) -> str:
-        """Give a field's text, which every event needs."""
+        """Return a field's text, which every event needs. Raises LineError when it is empty."""
         text = self.text(field)
         if text is None:
             raise LineError("missing", f"{self.label(field)} is empty", self.line)
         return text
 
     def identifier(self, field: str) -> str | None:
-        """Give a field's text as an id."""
+        """Return a field's text as an id. Raises LineError when it cannot be one."""
         text = self.text(field)
         if text is not None and _ID.fullmatch(text) is None:
             raise self.error("id", field, f"{text!r} is over 128 characters or has unprintable ones")
         return text
 
     def number(self, field: str) -> float | None:
-        """Give a field's number, written with the mapping's decimal point or comma."""
+        """Return a field's number, written with the mapping's decimal point or comma. Raises LineError."""
         text = self.text(field)
         if text is None:
             return None
-        found = text if self.mapping.decimal == "." else text.replace(".", "x").replace(",", ".")
-        if _NUMBER.fullmatch(found) is None:
+        plain = text if self.mapping.decimal == "." else text.replace(".", "x").replace(",", ".")
+        if _NUMBER.fullmatch(plain) is None:
             hint = "" if self.mapping.decimal == "," or "," not in text else " (a decimal comma: --decimal ,)"
             raise self.error("number", field, f"{text!r} is not a number{hint}")
-        return float(found)
+        return float(plain)
 
     def whole(self, field: str) -> int | None:
-        """Give a field's whole number; 3.0 is one, as spreadsheets write it."""
+        """Return a field's whole number; 3.0 is one, as spreadsheets write it. Raises LineError."""
         number = self.number(field)
         if number is not None and not number.is_integer():
             raise self.error("number", field, f"{self.text(field)!r} is not a whole number")
         return None if number is None else int(number)
 
     def error(self, reason: str, field: str, message: str) -> LineError:
-        """Make an error of this row that names the column."""
+        """Return an error of this row that names the column."""
         return LineError(reason, f"{self.label(field)}: {message}", self.line)
 
     def label(self, field: str) -> str:
-        """Call a field's column as messages do."""
+        """Return how messages call a field's column."""
         return self.columns[field].label
 
 
 class Table:
     """A CSV file bound to fields: its rows, and the lines that are none.
 
-    `fields` are the names that columns may have; those ending in `1` may have any number from 1 to 32.
+    `fields` are the names that columns may have; those ending in `1` may have any number from 1 to 32. As a
+    context it leaves the file to whoever opened it.
     """
 
     def __init__(self, lines: IO[bytes], mapping: ImportMapping, fields: Sequence[str]) -> None:
@@ -141,8 +143,10 @@ class Table:
             else:
                 yield Broken(line, "csv", f"{len(cells)} cells where the header has {width}")
 
-    def release(self) -> None:
-        """Leave the file to whoever opened it."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._text.detach()
 
     def _first_line(self) -> tuple[str, str]:
@@ -182,7 +186,7 @@ class Table:
 
 
 def base_name(field: str) -> str:
-    """Give a field's name without its player's number."""
+    """Return a field's name without its player's number."""
     return field.rstrip("0123456789")
 
 
@@ -224,7 +228,7 @@ def _is_field(name: str, fields: Sequence[str]) -> bool:
         return False
     if match[2] is None:
         return name in fields
-    return f"{match[1]}1" in fields and int(match[2]) <= 32  # noqa: PLR2004 - the most players of a game
+    return f"{match[1]}1" in fields and int(match[2]) <= MAX_PLAYERS
 
 
 def _column(field: str, names: tuple[str, ...], header: list[str]) -> Column:
@@ -238,7 +242,7 @@ def _position(field: str, name: str, header: list[str]) -> int:
     if count == 1:
         return header.index(name)
     if count > 1:
-        places = [f"#{number}" for number, found in enumerate(header, 1) if found == name]
+        places = [f"#{number}" for number, column in enumerate(header, 1) if column == name]
         raise MappingError(
             f"line 1: column {name!r}, read as {field}, is there {count} times; "
             f"say which by its number: {' or '.join(places)}"

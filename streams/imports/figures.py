@@ -1,36 +1,28 @@
 """Players' starting figures from CSV: what a former system made of them, as rating-imported lines."""
 
-from typing import IO, Any
+from functools import partial
+from typing import Any
 
 from streams.files.report import FileReport, LineError
+from streams.imports.conversion import Conversion, present
 from streams.imports.csv_rows import Broken, Row, Table
-from streams.imports.event_sink import EventSink, LineSink
 from streams.imports.mapping import ImportMapping, MappingError
 
 FIELDS = ("player", "rating", "games", "week", "system", "ladder")
 
 
-def import_ratings(
-    lines: IO[bytes],
-    mapping: ImportMapping,
-    out: LineSink,
-    progress: Any,
-    report: FileReport | None = None,
-) -> FileReport:
-    """Write the figures of a CSV file as rating-imported lines, one row per player.
+def import_ratings(conversion: Conversion) -> FileReport:
+    """Write the figures of a CSV file as rating-imported lines, one row per player, and return the report.
 
     Raises MappingError when mapping and header do not fit; a bad row is left out and told to the report.
     """
-    sink = EventSink(out, progress, report or FileReport())
-    table = Table(lines, mapping, FIELDS)
-    try:
-        _check(table, mapping)
+    sink = conversion.sink()
+    with Table(conversion.lines, conversion.mapping, FIELDS) as table:
+        _check(table, conversion.mapping)
         for item in table:
-            sink.take(item.line, lambda item=item: _event(item, mapping))  # type: ignore[misc]
-    finally:
-        table.release()
+            sink.take(item.line, partial(_event, item, conversion.mapping))
     sink.close()
-    return sink.report
+    return conversion.report
 
 
 def _check(table: Table, mapping: ImportMapping) -> None:
@@ -56,4 +48,4 @@ def _event(item: Row | Broken, mapping: ImportMapping) -> dict[str, Any]:
         "games": item.whole("games"),
         "week": item.identifier("week"),
     }
-    return {name: value for name, value in event.items() if value is not None}
+    return present(event)

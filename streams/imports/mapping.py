@@ -49,12 +49,12 @@ class ImportMapping:
     header: bool = True
 
     def zone(self) -> ZoneInfo:
-        """Give the zone in which times without an offset are read."""
+        """Return the zone in which times without an offset are read."""
         return ZoneInfo(self.timezone)
 
 
 def parse_mapping(document: Mapping[str, Any]) -> ImportMapping:
-    """Check a mapping's document and make it. Raises MappingError, which names the key."""
+    """Return the mapping that a document says. Raises MappingError, which names the key."""
     for key in document:
         if key not in _KEYS:
             raise MappingError(f"{key}: no such key; there are {', '.join(_KEYS)}")
@@ -66,8 +66,8 @@ def parse_mapping(document: Mapping[str, Any]) -> ImportMapping:
         **{**texts, **_checked(texts)},
         header=header,
         columns={
-            name: _texts(found, f"columns.{name}")
-            for name, found in _table(document.get("columns", {}), "columns").items()
+            name: _texts(columns, f"columns.{name}")
+            for name, columns in _table(document.get("columns", {}), "columns").items()
         },
         values=_values(document.get("values", {})),
         time_formats=_time_formats(document.get("time_format", [])),
@@ -89,10 +89,10 @@ def _checked(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _delimiter(text: str) -> str:
-    found = _DELIMITERS.get(text, text)
-    if len(found) != 1 or found in '"\r\n ':
+    delimiter = _DELIMITERS.get(text, text)
+    if len(delimiter) != 1 or delimiter in '"\r\n ':
         raise MappingError(f"delimiter: expected one character or 'tab', not {text!r}")
-    return found
+    return delimiter
 
 
 def _encoding(text: str) -> str:

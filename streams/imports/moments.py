@@ -21,12 +21,12 @@ DATE_ONLY = "dates without a time, taken as the start of the day"
 
 
 def utc_text(moment: datetime) -> str:
-    """Write a moment as RFC 3339 in UTC."""
+    """Return a moment as RFC 3339 in UTC."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
 def place(local: datetime, zone: tzinfo) -> tuple[datetime, str | None]:
-    """Give the moment of a local time, and what is to be noted of it at a change of clocks."""
+    """Return the moment of a local time, and what is to be noted of it at a change of clocks."""
     first = local.replace(tzinfo=zone, fold=0)
     moment = first.astimezone(UTC)
     if first.utcoffset() == local.replace(tzinfo=zone, fold=1).utcoffset():
@@ -45,7 +45,7 @@ class Moments:
         self._in_zone = f"times without a UTC offset, read in {zone}"
 
     def read(self, text: str, line: int) -> str:
-        """Give a time in UTC as events have it. Raises ValueError with what is wrong."""
+        """Return a time in UTC as events have it. Raises ValueError with what is wrong."""
         for form in self._formats:
             try:
                 return self._read(text, form, line)
@@ -56,17 +56,24 @@ class Moments:
     def _read(self, text: str, form: str, line: int) -> str:
         if form in _PER_SECOND:
             return utc_text(datetime.fromtimestamp(float(text) / _PER_SECOND[form], UTC))
-        moment = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)  # noqa: DTZ007
+        moment = _parsed(text, form)
         if moment.tzinfo is not None:
             return utc_text(moment)
-        placed, remark = place(moment, self._zone)
+        placed, note = place(moment, self._zone)
         written = utc_text(placed)
         self._note(self._in_zone, line)
-        if remark is not None:
-            self._note(remark, line)
+        if note is not None:
+            self._note(note, line)
         if _is_date(text, form):
             self._note(DATE_ONLY, line)
         return written
+
+
+def _parsed(text: str, form: str) -> datetime:
+    """Return what a text says in a format, without an offset when it has none. Raises ValueError."""
+    if form == ISO:
+        return datetime.fromisoformat(text)
+    return datetime.strptime(text, form)  # noqa: DTZ007 - a time without an offset is placed in the zone
 
 
 def _is_date(text: str, form: str) -> bool:

@@ -6,13 +6,13 @@ mapping's zone.
 """
 
 import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import IO, Any
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from functools import partial
+from typing import Any
 
 from streams.files.report import FileReport, LineError
-from streams.imports.csv_games import NO_ID
-from streams.imports.event_sink import EventSink, LineSink
-from streams.imports.mapping import ImportMapping, MappingError
+from streams.imports.conversion import Conversion, present
+from streams.imports.mapping import MappingError
 from streams.imports.moments import DATE_ONLY, place, utc_text
 from streams.imports.pgn_reader import TagSection, read_tag_sections
 from streams.imports.results import read_result
@@ -36,6 +36,7 @@ _RATED = re.compile(
     r"(game|match|tournament|swiss)\b.*",
     re.IGNORECASE,
 )
+_HOURS_A_DAY = 24
 _RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
 _LINK_ID = re.compile(
     r"https?://(?:lichess\.org/(\w{8})(?:/white|/black)?"
@@ -47,42 +48,36 @@ START_ONLY = "games that tell only when they began, taken as their end"
 RATED_UNKNOWN = "games that do not say whether they are rated, taken as rated"
 
 
-def import_pgn(
-    lines: IO[bytes],
-    mapping: ImportMapping,
-    out: LineSink,
-    progress: Any,
-    report: FileReport | None = None,
-    *,
-    name: str = "import",
-    ordered: bool = False,
-) -> FileReport:
-    """Write the games of a PGN file as game-finished lines.
+def import_pgn(conversion: Conversion) -> FileReport:
+    """Write the games of a PGN file as game-finished lines, and return the report.
 
-    `name` begins the ids of games without one. `ordered`: `out` sorts, so the order need not be noted.
-    A game that cannot be told is left out and told to the report.
+    Raises MappingError when the mapping is not one for PGN. A game that cannot be told is left out, and the
+    report is told.
     """
+    mapping = conversion.mapping
     if mapping.ladder is None:
         raise MappingError("ladder: PGN does not say which ladder; give one (--ladder NAME)")
     if "\n".encode(mapping.encoding) != b"\n":
         raise MappingError(f"encoding: PGN is not read in {mapping.encoding}")
-    sink = EventSink(out, progress, report or FileReport(), ordered=ordered)
-    reader = _PgnReader(mapping, mapping.ladder, sink.report, name)
-    for section in read_tag_sections(lines, mapping.encoding):
-        sink.take(section.line, lambda section=section: reader.game(section))  # type: ignore[misc]
+    sink = conversion.sink()
+    reader = _PgnReader(conversion)
+    for section in read_tag_sections(conversion.lines, mapping.encoding):
+        sink.take(section.line, partial(reader.game, section))
     sink.close()
-    return sink.report
+    return conversion.report
 
 
 class _PgnReader:
-    def __init__(self, mapping: ImportMapping, ladder: str, report: FileReport, name: str) -> None:
-        self._ladder = ladder
-        self._game_type = mapping.game_type
-        self._zone = mapping.zone()
-        self._report = report
-        self._name = name
+    """Makes events of games' tags."""
+
+    def __init__(self, conversion: Conversion) -> None:
+        self._conversion = conversion
+        self._mapping = conversion.mapping
+        self._zone = conversion.mapping.zone()
+        self._report = conversion.report
 
     def game(self, section: TagSection) -> dict[str, Any]:
+        """Return a game. Raises LineError when its tags do not tell it."""
         if section.fault is not None:
             raise section.fault
         white, black = (_player(section, color) for color in ("White", "Black"))
@@ -90,8 +85,8 @@ class _PgnReader:
         started_at, ended_at = self._times(section)
         game = {
             "game_id": self._game_id(section),
-            "ladder": self._ladder,
-            "game_type": self._game_type or _variant(section),
+            "ladder": self._mapping.ladder,
+            "game_type": self._mapping.game_type or _variant(section),
             "started_at": started_at,
             "ended_at": ended_at,
             "rated": self._rated(section),
@@ -100,7 +95,7 @@ class _PgnReader:
                 {"player_id": black, "points": points[1]},
             ],
         }
-        return {field: value for field, value in game.items() if value is not None}
+        return present(game)
 
     def _game_id(self, section: TagSection) -> str:
         given = section.text("GameId")
@@ -110,8 +105,7 @@ class _PgnReader:
             link = _LINK_ID.fullmatch(section.text(tag) or "")
             if link is not None:
                 return link[1] or link[2]
-        self._report.note(NO_ID, section.line)
-        return f"{self._name}-{section.line}"
+        return self._conversion.made_id(section.line)
 
     def _rated(self, section: TagSection) -> bool | None:
         said = _RATED.fullmatch(section.text("Event") or "")
@@ -121,6 +115,7 @@ class _PgnReader:
         return said[1].lower() == "rated"
 
     def _times(self, section: TagSection) -> tuple[str | None, str]:
+        """Return when the game began, if its tags say so, and when it ended."""
         local = UTC if _full(section, "UTCDate") else self._zone
         end_date = "EndDate" if _full(section, "EndDate") else "Date"
         if section.text("EndTime") and _full(section, end_date):
@@ -133,27 +128,29 @@ class _PgnReader:
             return None, self._moment(section, "UTCDate", "UTCTime", UTC)
         return None, self._moment(section, "Date", "Time", self._zone)
 
-    def _moment(self, section: TagSection, date: str, time: str | None, zone: tzinfo) -> str:
-        day = _day(section, date)
-        text = None if time is None else section.text(time)
-        if time is None or text is None or "?" in text:
+    def _moment(self, section: TagSection, date_tag: str, time_tag: str | None, zone: tzinfo) -> str:
+        day = _day(section, date_tag)
+        text = None if time_tag is None else section.text(time_tag)
+        if time_tag is None or text is None or "?" in text:
             self._report.note(DATE_ONLY, section.line)
-            return self._placed(section, day, zone)
+            return self._placed(section, datetime.combine(day, time()), zone)
         match = _TIME.fullmatch(text)
-        if match is None or int(match[1]) > 23 or int(match[2]) > 59 or int(match[3] or 0) > 59:  # noqa: PLR2004
-            raise section.error("time", time, "not a time of day such as 20:30:00")
-        moment = day.replace(hour=int(match[1]), minute=int(match[2]), second=int(match[3] or 0))
-        return self._placed(section, moment, zone if match[4] is None else _zone(section, time, match[4]))
+        clock = None if match is None else _clock(match)
+        if match is None or clock is None:
+            raise section.error("time", time_tag, "not a time of day such as 20:30:00")
+        if match[4] is not None:
+            zone = _zone(section, time_tag, match[4])
+        return self._placed(section, datetime.combine(day, clock), zone)
 
     def _placed(self, section: TagSection, local: datetime, zone: tzinfo) -> str:
         try:
-            moment, remark = place(local, zone)
+            moment, note = place(local, zone)
         except OverflowError as error:
             raise LineError("time", f"{local} is no moment this program can tell", section.line) from error
         if zone is self._zone:
             self._report.note(f"times without a UTC offset, read in {zone}", section.line)
-        if remark is not None:
-            self._report.note(remark, section.line)
+        if note is not None:
+            self._report.note(note, section.line)
         return utc_text(moment)
 
 
@@ -182,11 +179,19 @@ def _full(section: TagSection, tag: str) -> bool:
     return "?" not in (section.text(tag) or "?")
 
 
-def _day(section: TagSection, tag: str) -> datetime:
+def _clock(match: re.Match[str]) -> time | None:
+    """Return the time of day that hours, minutes and perhaps seconds are; None when they are none."""
+    try:
+        return time(int(match[1]), int(match[2]), int(match[3] or 0))
+    except ValueError:
+        return None
+
+
+def _day(section: TagSection, tag: str) -> date:
     match = _DATE.fullmatch(section.text(tag) or "")
     try:
         if match is not None:
-            return datetime(int(match[1]), int(match[2]), int(match[3]))  # noqa: DTZ001 - placed by the caller
+            return date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
         pass
     raise section.error("time", tag, "not a full date such as 2026.11.29")
@@ -194,7 +199,7 @@ def _day(section: TagSection, tag: str) -> datetime:
 
 def _zone(section: TagSection, tag: str, name: str) -> tzinfo:
     offset = _OFFSET.fullmatch(name)
-    if offset is not None and int(offset[2]) < 24:  # noqa: PLR2004 - hours
+    if offset is not None and int(offset[2]) < _HOURS_A_DAY:
         minutes = int(offset[2]) * 60 + int(offset[3])
         return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
     if name in _ZONES:

@@ -35,12 +35,12 @@ class TagSection:
     fault: LineError | None = None
 
     def text(self, name: str) -> str | None:
-        """Give a tag's value; None when it is absent, empty or says that it is not known."""
+        """Return a tag's value; None when it is absent, empty or says that it is not known."""
         tag = self.tags.get(name)
         return None if tag is None or tag.value in {"", "?", "-"} else tag.value
 
     def error(self, reason: str, name: str, message: str) -> LineError:
-        """Make an error that names a tag and its value."""
+        """Return an error that names a tag and its value."""
         tag = self.tags.get(name)
         if tag is None:
             return LineError(reason, f"[{name}]: {message}", self.line)
@@ -54,15 +54,15 @@ def read_tag_sections(lines: Iterable[bytes], encoding: str) -> Iterator[TagSect
     for number, raw in enumerate(lines, 1):
         line = raw.removeprefix(_BOM) if number == 1 else raw
         if line[:1] == b"[" and (not in_comment or line.startswith(b'[Event "')):
-            found = _read_tags(line, number, encoding)
+            section = _read_tags(line, number, encoding)
             if game is None:
-                game = found
-            elif moves or _begins(found, game, blank=blank):
+                game = section
+            elif moves or _begins(section, game, blank=blank):
                 yield game
-                game = found
+                game = section
             else:
-                game.tags.update(found.tags)
-                game.fault = game.fault or found.fault
+                game.tags.update(section.tags)
+                game.fault = game.fault or section.fault
             moves = blank = in_comment = False
         elif line.isspace():
             blank = True
@@ -75,9 +75,9 @@ def read_tag_sections(lines: Iterable[bytes], encoding: str) -> Iterator[TagSect
         yield game
 
 
-def _begins(found: TagSection, game: TagSection, *, blank: bool) -> bool:
-    """Tell whether tags without moves before them are another game's: a blank line may stand amid them."""
-    again = game.tags.keys() & found.tags.keys()
+def _begins(section: TagSection, game: TagSection, *, blank: bool) -> bool:
+    """Say whether tags without moves before them are another game's: a blank line may stand amid them."""
+    again = game.tags.keys() & section.tags.keys()
     return "Event" in again or (blank and bool(again))
 
 
@@ -103,7 +103,7 @@ def _read_tags(line: bytes, number: int, encoding: str) -> TagSection:
 
 
 def _ends_in_comment(line: bytes, *, in_comment: bool) -> bool:
-    """Tell whether a line of moves ends within a `{comment}`; after a `;` nothing counts."""
+    """Say whether a line of moves ends within a `{comment}`; after a `;` nothing counts."""
     position = 0
     while True:
         if in_comment:

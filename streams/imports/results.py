@@ -9,7 +9,7 @@ _HALF_MORE = re.compile(r"(\d)½")
 
 
 def read_result(text: str | None, label: str, decimal: str = ".") -> tuple[float, float]:
-    """Give the points of the first and the second player. Raises LineError; `*` and nothing: unfinished."""
+    """Return the points of the first and the second player. Raises LineError; `*` and nothing: unfinished."""
     if text is None or text == "*":
         raise LineError("unfinished", f"{label}: {text or ''!r} is no result: the game is not over")
     plain = text.replace(decimal, ".").replace("1/2", "½")

@@ -32,7 +32,7 @@ def game(number: int) -> dict[str, Any]:
 
 
 def rated(site: Site, games: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Give ann's last change in each system, by `rate`."""
+    """Return ann's last change in each system, by `rate`."""
     changed = io.BytesIO()
     bar = SimpleNamespace(update=lambda _: None)
     rate_lines(map(orjson.dumps, games), site.rules, RateFiles(changed), bar)

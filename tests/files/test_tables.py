@@ -5,7 +5,7 @@ import gzip
 import io
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ TITLES = st.sampled_from(["", "Good", "Expert", "Master"])
 WEEKS = st.builds("{:04}-W{:02}".format, st.integers(2000, 2100), st.integers(1, 52))
 MOMENTS = st.builds(
     "{}T{:02}:{:02}:09{}{}".format,
-    st.dates(datetime(1971, 1, 1).date(), datetime(2999, 1, 1).date()),  # noqa: DTZ001
+    st.dates(date(1971, 1, 1), date(2999, 1, 1)),
     st.integers(0, 23),
     st.integers(0, 59),
     st.sampled_from(["", ".5", ".000001"]),
@@ -67,7 +67,7 @@ slow_disk = settings(
 
 
 def flat(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Give an event as a row that says nothing of what is absent."""
+    """Return an event as a row that says nothing of what is absent."""
     row = {**event, **event["statistics"]}
     del row["statistics"]
     return row
@@ -142,7 +142,7 @@ def test_json_lines_read_back_equal_the_events(
 
 
 def history() -> bytes:
-    """Give what `rate` prints of a figure and two games."""
+    """Return what `rate` prints of a figure and two games."""
     rules = parse_ladders({"ladders": {"l": {"systems": ["fundox", "bga", "weekly"]}}})
     events: list[dict[str, Any]] = [
         {

@@ -8,12 +8,13 @@ import orjson
 import pytest
 import zstandard
 from click.testing import CliRunner
+from imported import Imported, imported_by
 
 from streams.cli.imports import import_command
 from streams.core.rules import parse_ladders
 from streams.files.progress import progress
 from streams.files.rate import RateFiles, rate_lines
-from streams.imports import FileReport, LeftOut, MappingError, import_pgn, parse_mapping
+from streams.imports import MappingError, import_pgn
 from streams.imports.pgn_reader import read_tag_sections
 
 LICHESS = """[Event "Rated Blitz game"]
@@ -65,37 +66,8 @@ CLUB = """[Event "Club evening"]
 """
 
 
-class Imported:
-    """What came out of an import."""
-
-    def __init__(self) -> None:
-        self.out = io.BytesIO()
-        self.left_out: list[LeftOut] = []
-        self.report = FileReport(self.left_out.append)
-
-    @property
-    def events(self) -> list[Any]:
-        """Give what was written."""
-        return [orjson.loads(line) for line in self.out.getvalue().splitlines()]
-
-    @property
-    def lines(self) -> list[tuple[int, str]]:
-        """Give line and reason of what was left out."""
-        return [(left_out.line, left_out.reason) for left_out in self.left_out]
-
-
-class _NoProgress:
-    def update(self, count: int) -> None:
-        """Show nothing."""
-
-
 def imported(text: str | bytes, **mapping: Any) -> Imported:
-    content = text.encode() if isinstance(text, str) else text
-    found = Imported()
-    document = parse_mapping({"ladder": "chess", **mapping})
-    import_pgn(io.BytesIO(content), document, found.out, _NoProgress(), found.report, name="club")
-    assert found.report.read == found.report.written + found.report.left_out_total
-    return found
+    return imported_by(import_pgn, text, "club", mapping)
 
 
 def club(*tags: str, **mapping: Any) -> Imported:
@@ -219,7 +191,7 @@ def test_the_same_game_twice_is_left_out_once() -> None:
         ("Rated open of the Blitz game club", None),
     ],
 )
-def test_rated_is_told_from_unambiguous_events_only(event: str, rated: bool | None) -> None:  # noqa: FBT001
+def test_rated_is_told_from_unambiguous_events_only(event: str, *, rated: bool | None) -> None:
     found = imported(CLUB.format('[Round "1"]').replace("Club evening", event))
 
     assert found.events[0].get("rated") is rated

@@ -1,0 +1,42 @@
+"""One import: what it reads, how, and where its events go; the same for every format."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from streams.files.report import FileReport
+from streams.imports.event_sink import EventSink, LineSink
+from streams.imports.mapping import ImportMapping
+
+_NO_ID = "games without an id; theirs is the file's name and their line, so keep both"
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A file to be made into lines of events.
+
+    `progress` is a bar, whose `update(n)` moves it on. `name` begins the ids of games without one. `ordered`:
+    `out` sorts, so that the order need not be noted.
+    """
+
+    lines: IO[bytes]
+    mapping: ImportMapping
+    out: LineSink
+    progress: Any
+    report: FileReport = field(default_factory=FileReport)
+    name: str = "import"
+    ordered: bool = False
+
+    def sink(self) -> EventSink:
+        """Return what writes the events."""
+        return EventSink(self.out, self.progress, self.report, ordered=self.ordered)
+
+    def made_id(self, line: int) -> str:
+        """Return the id of a game that has none, and note that."""
+        self.report.note(_NO_ID, line)
+        return f"{self.name}-{line}"
+
+
+def present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
