@@ -3,7 +3,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+# Of each Python its own, so that another one makes the .venv anew.
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null)
+READY := $(VENV)/.ready-$(VERSION)
 
 # For `make run`: your own games and ladders, and ONCE=1 to end after the report.
 GAMES ?=
@@ -17,11 +19,11 @@ RUN_OPTIONS := $(if $(GAMES),--games "$(GAMES)") $(if $(LADDERS),--ladders "$(LA
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY) ## Make .venv with everything in it
+setup: $(READY) ## Make .venv with everything in it; PYTHON=python3.13 for another Python
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"Python 3.11 or newer is needed, this is {v[0]}.{v[1]}; say which: make PYTHON=...")'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(if $(wildcard $(READY)),,--clear) $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $(READY)
@@ -38,9 +40,10 @@ soak: $(READY) ## The slow proofs
 bench: $(READY) ## Speed, beside baselines measured in the same run
 	$(BIN)/python bench/run.py
 
-check: $(READY) ## Format, lint and types
+check: $(READY) ## Format, lint, sizes and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python tests/sizes.py
 	$(BIN)/mypy
 
 clean: ## Remove what was made here
