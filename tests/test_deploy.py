@@ -16,9 +16,7 @@ import pytest
 from project import PROJECT
 
 from streams.cli.main import cli
-from streams.embedded.broker import IMAGE
 from streams.embedded.container import IMAGE
-from streams.runtime.assignment import EXIT_FAILED, EXIT_REFUSED
 from streams.runtime.clock import CLOCK_FILE
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED
 from streams.runtime.transaction import TRANSACTION_TIMEOUT_MS
