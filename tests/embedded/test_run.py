@@ -18,7 +18,7 @@ from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
 from streams.embedded.club import simulate
 from streams.embedded.run import GAMES, PLAYERS
-from streams.files.jsonl import example_ladder_file, read_ladders
+from streams.files.ladder_file import example_ladder_file, read_ladders
 from streams.runtime.clock import CLOCK_FILE, FileClock
 from streams.wire.decode import decode_checked
 
