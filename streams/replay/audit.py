@@ -354,7 +354,7 @@ class _Audit:
             self.report.notes.append(f"{records} records were published by {source or 'somebody else'}")
         passed = sum(s.passed_over for e in self._expected.values() for s in e.sequences.values())
         if passed:
-            self.report.notes.append(f"{passed} records before the range compared were passed over")
+            self.report.notes.append(f"{passed} records before the stretch compared were passed over")
 
 
 def _different_rows(rows: Mapping[str, Any], found: Mapping[str, bytes]) -> Iterator[str]:

@@ -110,7 +110,7 @@ class PartitionReplay:
         self.fold = self._new_fold(None)
 
     async def run(self, end: int | None = None) -> None:
-        """Fold up to an offset, or up to the end of the offset_range."""
+        """Fold up to an offset, or up to the end of the range."""
         end = self._offset_range.end if end is None else end
         with no_collection():
             while self._next < end:

@@ -1,4 +1,4 @@
-"""Which offset_range of each partition a replay folds, and whether what comes of it is exact.
+"""Which offsets of each partition a replay folds, and whether what comes of it is exact.
 
 A fold is exact when it starts at the beginning of the log, or with the rows of an earlier fold where that one
 ended. Pure: standard library only; `streams.replay.log` asks the broker for the bounds.

@@ -25,12 +25,17 @@ from streams.wire.decode import decode_checked
 pytestmark = pytest.mark.kafka
 
 
+def own(marker: str) -> str:
+    """Return a marker of this test run, which may not be the only one on the machine."""
+    return f"{marker}-of-{os.getpid()}"
+
+
 def running(marker: str) -> list[str]:
     """List the processes whose environment has a marker."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if marker.encode() in (process / "environ").read_bytes():
+            if own(marker).encode() in (process / "environ").read_bytes():
                 found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue  # ended meanwhile, or another user's
@@ -47,7 +52,7 @@ def start(marker: str, folder: Path, *arguments: str, clock: Path | None = None)
             **environment,
             "PYTHONPATH": str(PROJECT),
             "TMPDIR": str(folder),
-            "LADDERLOG_TEST": marker,
+            "LADDERLOG_TEST": own(marker),
             # Set for another deployment; everything here keeps to its own topics all the same.
             "LADDERLOG_APP_ID": "elsewhere",
             "LADDERLOG_TOPIC_PREFIX": "elsewhere.",

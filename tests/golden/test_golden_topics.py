@@ -157,6 +157,7 @@ def check_all(golden: dict[str, list[str]], prefix: str) -> None:
 
 def test_events_sent_by_the_commands(broker: Broker, folder: Path) -> None:
     deployment = Deployment(broker.bootstrap_servers, folder, "golden-sent")
+    deployment.set_clock("2024-01-08T00:00:00+00:00")
     teller = Teller(deployment)
     simulated = run(command(SIMULATE), folder).stdout.splitlines(keepends=True)[:20]
     odd = b'{\n[]\n\n{"type": "dance"}\n{"ladder": "go", "week": "2024-W01", "type": "week-ended"}\n{}\n'

@@ -62,8 +62,8 @@ def test_what_is_not_done_yet_is_no_difference(site: Site) -> None:
     work(site, at_most=30)
     behind = audited(site)
 
-    assert (before.totals, before.counts["read"]) == ({}, 0)
-    assert (behind.totals, behind.counts["read"]) == ({}, 4 * 30)
+    assert (before.totals, before.counts.read) == ({}, 0)
+    assert (behind.totals, behind.counts.read) == ({}, 4 * 30)
 
 
 def test_an_audit_beside_a_busy_worker_finds_nothing(site: Site, start_worker: Callable[..., Worker]) -> None:
@@ -73,7 +73,7 @@ def test_an_audit_beside_a_busy_worker_finds_nothing(site: Site, start_worker: C
     site.wait_until_done()
     with Load(site, source, rate=150):
         reports = [audited(site) for _ in range(2)]
-    read = [report.counts["read"] for report in reports]
+    read = [report.counts.read for report in reports]
 
     assert [report.differences for report in reports] == [[]] * 2
     assert read == sorted(read)
@@ -152,7 +152,7 @@ def test_a_log_that_has_lost_its_beginning_is_audited_from_a_snapshot(site: Site
     assert lost.exit_code == 1
     assert "partition 1: offsets 0 to 19 are gone" in lost.stderr
     assert saved.exit_code == shorter.exit_code == 0
-    assert "records before the offset_range compared were passed over" in saved.stdout
+    assert "records before the stretch compared were passed over" in saved.stdout
     assert "begins at offset 200; what was before is not compared" in shorter.stdout
 
 
@@ -183,7 +183,7 @@ def test_two_deployments_on_one_input_publish_apart_and_are_audited_apart(site: 
     assert green.input_topic == site.settings.input_topic
     assert set(blue_topics) & set(green_topics) == set()
     assert values[:4] == values[4:]
-    assert behind.counts["read"] == 4 * 40
+    assert behind.counts.read == 4 * 40
     assert [audited(site).totals, behind.totals, audited(site, green).totals] == [{}, {}, {}]
 
 
@@ -240,4 +240,4 @@ def test_a_rebuild_and_what_follows_it_have_no_differences(site: Site) -> None:
 
     assert len(corrections) > 10
     assert [difference.text() for difference in report.differences] == []
-    assert report.counts["read"] > 500 + len(voided)
+    assert report.counts.read > 500 + len(voided)
