@@ -29,7 +29,7 @@ ASLEEP, AWAKE = "2024-01-01T00:00:00+00:00", "2024-02-20T00:00:00+00:00"
 # Weeks 3, 4 and 5 of every weekly ladder end at midnight and for good, by the clock.
 WEEKS_BY_THE_CLOCK = 2 * 3 * len(WEEKLY)
 SNAPSHOT, LATER_SNAPSHOT = "before.jsonl.zst", "after.jsonl.zst"
-STATUS = "status --wait 60"
+STATUS = "status --wait 300"
 
 
 class Broker(Protocol):
@@ -121,7 +121,7 @@ def test_the_made_up_club(broker: Broker, folder: Path) -> None:
     teller = Teller(deployment)
     before, after = simulated_log(folder)
     teller.tell("topics", "worker")
-    teller.tell("topics", "topics --wait 60")
+    teller.tell("topics", "topics --wait 300")
     teller.tell("topics", "topics", "topics --partitions 5", "status")
     deployment.produce(before)
     deployment.set_clock(ASLEEP)

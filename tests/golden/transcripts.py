@@ -35,11 +35,12 @@ _LINES_BESIDE_DIGEST = 3
 _LONG_OUTPUT = 40
 _SHOWN_CHARACTERS = 240
 _AT_ONCE = 2
-_TIMEOUT = 120
+# Much longer than anything here takes, in seconds.
+_TIMEOUT = 600
 
 _PROGRESS = re.compile(r"^[\w ]+: .*\[\d+:\d\d.*\]$")
-# How long it took, and how many a second.
 _OFFSET = re.compile(rb"(\.rating-changed/\d+)/\d+")
+# How long it took, and how many a second.
 _PACE = re.compile(r"; [\d.]+ s, [\d,]+ a second$")
 
 
@@ -47,8 +48,9 @@ _PACE = re.compile(r"; [\d.]+ s, [\d,]+ a second$")
 class Command:
     """A command line, without the program; `writes` names the files it leaves that are to be compared.
 
-    With `digest`, long outputs are kept as number of lines, SHA-256 and first lines. `unordered` names files
-    whose lines, but for the first, may come in any order; with `sorted_output`, so may those of the output.
+    With `digest`, of long outputs the first lines, their number and their SHA-256 are kept. `unordered`
+    names files whose lines, but for the first, may come in any order; with `sorted_output`, so may those of
+    the output, and offsets in rating-changed, which go with that order, are left out.
     """
 
     arguments: tuple[str, ...]
@@ -117,11 +119,11 @@ def transcripts(asked: Iterable[Command], folder: Path) -> list[str]:
 
 
 def digest(lines: Sequence[str]) -> list[str]:
-    """Return what is kept of many lines: how many, their SHA-256, and the first."""
+    """Return what is kept of many lines: the first, how many there are, and their SHA-256."""
     text = "\n".join(lines)
     return [
-        f"{len(lines)} lines, SHA-256 {hashlib.sha256(text.encode()).hexdigest()}",
         *lines[:_LINES_BESIDE_DIGEST],
+        f"{len(lines)} lines, SHA-256 {hashlib.sha256(text.encode()).hexdigest()}",
     ]
 
 
