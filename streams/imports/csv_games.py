@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
+from streams.core.events import MAX_PLAYERS
 from streams.files.report import FileReport, LineError
 from streams.imports.conversion import Conversion, present
-from streams.imports.csv_rows import MAX_PLAYERS, Broken, Row, Table, base_name
+from streams.imports.csv_rows import Broken, Row, Table, base_name
 from streams.imports.mapping import ImportMapping, MappingError
 from streams.imports.moments import Moments
 from streams.imports.results import read_result

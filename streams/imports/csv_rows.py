@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Self
 
+from streams.core.events import MAX_PLAYERS
 from streams.files.report import LineError
 from streams.imports.mapping import ImportMapping, MappingError
 
-MAX_PLAYERS = 32
 _GUESSED = ",;\t|"
 _NUMBERED = re.compile(r"([a-z_]+?)([1-9]\d?)?")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
