@@ -102,12 +102,12 @@ def broker_command(data: Path | None, port: int | None) -> None:
 @click.option("--seed", default=1, type=int, help="Of the simulated club.")
 def run_command(ladders: Path, games: Path | None, *, once: bool, seed: int) -> None:
     """Show everything at work: broker, worker, 20,000 simulated games (or your own), then a live trickle."""
-    from streams.embedded.errors import BrokerError
-    from streams.embedded.run import ShowError, show
+    from streams.embedded.errors import BrokerError, ShowError
+    from streams.embedded.run import ShowRequest, show
 
-    rules = read_rules(ladders)
+    request = ShowRequest(read_rules(ladders), ladders, games, once, seed)
     try:
-        show(rules, ladders, games, once=once, seed=seed, echo=click.echo)
+        show(request, click.echo)
     except (BrokerError, ShowError) as error:
         raise click.ClickException(str(error)) from error
 

@@ -1,4 +1,4 @@
-"""What stops a broker from being provided."""
+"""What stops a broker from being provided, or a demonstration from going on."""
 
 
 class BrokerError(Exception):
@@ -7,6 +7,10 @@ class BrokerError(Exception):
 
 class PortTakenError(BrokerError):
     """Another process listens on the broker's port."""
+
+
+class ShowError(Exception):
+    """The demonstration cannot go on; the message says why."""
 
 
 def extra_missing() -> BrokerError:

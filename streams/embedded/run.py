@@ -4,12 +4,9 @@ import asyncio
 import itertools
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,9 @@ from streams.core.outcomes import OutcomeCounts
 from streams.core.rankings import ranking_text
 from streams.core.rules import LadderRules
 from streams.embedded.club import simulate
+from streams.embedded.errors import ShowError
 from streams.embedded.providers import provided
+from streams.embedded.worker_process import PATIENCE, POLL, WorkerProcess, worker_of
 from streams.files.jsonl import open_lines
 from streams.files.progress import progress
 from streams.runtime.clock import Clock, clock_of_environment
@@ -36,27 +35,25 @@ WINNERS = 3
 # Events a second of the live trickle: slow enough to read, fast enough to see it move.
 TRICKLE = 5.0
 _SEASON = timedelta(days=28)
-_POLL = 0.25
 # More than enough for the simulated duplicates, which come a little later.
 _REMEMBERED = 1_000
-# A worker that does not finish within this is broken, on any machine.
-_PATIENCE = 300.0
-_STOP_PATIENCE = 30.0
+_SOURCE = "ladderlog/run"
+
+Event = dict[str, Any]
 
 
-class ShowError(Exception):
-    """The demonstration cannot go on; the message says why."""
+@dataclass(frozen=True)
+class ShowRequest:
+    """What to show: whose ladders, which games (None: a simulated season), and whether to end after it."""
+
+    rules: Mapping[str, LadderRules]
+    ladder_file: Path
+    games: Path | None = None
+    once: bool = False
+    seed: int = 1
 
 
-def show(
-    rules: Mapping[str, LadderRules],
-    ladder_file: Path,
-    games: Path | None,
-    *,
-    once: bool,
-    seed: int,
-    echo: Callable[[str], None],
-) -> None:
+def show(request: ShowRequest, echo: Callable[[str], None]) -> None:
     """Run everything until Ctrl-C (or, `once`, until the report), and leave nothing behind.
 
     Raises ShowError when a part ends that should not, and BrokerError when no broker can be had.
@@ -64,193 +61,134 @@ def show(
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with provided(os.environ.get("LADDERLOG_BOOTSTRAP_SERVERS")) as servers:
-            settings = Settings(servers)
             echo(f"Broker at {servers}.")
-            asyncio.run(ensure_topics(settings))
-            clock = clock_of_environment()
-            season = _season(seed, clock)
-            started = time.monotonic()
-            # All of the past before the worker: between two games that come slowly, on a busy machine, it
-            # would take a week for over, and the rest of its games for late.
-            produced = _produce(settings, games, itertools.islice(season, GAMES))
-            sending = time.monotonic() - started
-            with _worker(settings, ladder_file) as worker:
-                owned = time.monotonic()
-                status = asyncio.run(_finished(settings, rules, worker, clock))
-                _report(settings, rules, status, produced, sending + time.monotonic() - owned, echo)
-                if not once:
-                    live = None if games is not None else _as_of_now(season, clock)
-                    _go_on(settings, rules, worker, live, echo)
+            _Show(request, Settings(servers), clock_of_environment(), echo).run()
     except KeyboardInterrupt:
         echo("\nStopped.")
     finally:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _season(seed: int, clock: Clock) -> Iterator[dict[str, Any]]:
-    """Simulate a season that ends about now, and goes on from there."""
+@dataclass(frozen=True)
+class _Show:
+    """A demonstration on a broker, from its topics on."""
+
+    request: ShowRequest
+    settings: Settings
+    clock: Clock
+    echo: Callable[[str], None]
+
+    def run(self) -> None:
+        """Send the games, have them rated, report, and go on unless once is enough."""
+        asyncio.run(ensure_topics(self.settings))
+        season = _season(self.request.seed, self.clock)
+        started = time.monotonic()
+        # All of the past before the worker: between two games that come slowly, on a busy machine, it would
+        # take a week for over, and the rest of its games for late.
+        produced = self._produce(itertools.islice(season, GAMES))
+        sending = time.monotonic() - started
+        with worker_of(self.settings, self.request.ladder_file) as worker:
+            owned = time.monotonic()
+            status = asyncio.run(self._finished(worker))
+            self._report(status, produced, sending + time.monotonic() - owned)
+            if not self.request.once:
+                self._go_on(
+                    worker, None if self.request.games is not None else _as_of_now(season, self.clock)
+                )
+
+    def _produce(self, season: Iterable[Event]) -> ProduceReport:
+        """Send the games asked for, else those of a season."""
+        games = self.request.games
+        if games is None:
+            with progress("games in", GAMES) as bar:
+                return asyncio.run(produce_events(self.settings, season, _SOURCE, bar))
+        with open_lines(str(games)) as lines, progress("games in") as bar:
+            return asyncio.run(produce_lines(self.settings, lines, _SOURCE, bar))
+
+    async def _finished(self, worker: WorkerProcess) -> list[PartitionStatus]:
+        """Return where every partition is once nothing is behind and every week that is over has ended."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            worker.check()
+            status = await read_status(self.settings)
+            if all(partition.behind == 0 for partition in status) and await self._weeks_are_closed():
+                return status
+            await asyncio.sleep(POLL)
+        raise ShowError(f"the worker is not through after {PATIENCE:.0f} seconds")
+
+    async def _weeks_are_closed(self) -> bool:
+        """Say whether the timer has ended every week that is over."""
+        return not (await self._read_fold()).weeks_due(self.clock.now())
+
+    async def _read_fold(self) -> Ladders:
+        return await read_fold(self.settings, lambda: Ladders(self.request.rules))
+
+    def _report(self, status: list[PartitionStatus], produced: ProduceReport, seconds: float) -> None:
+        """Show the rankings, the last week's winners, how fast it was, and where to look further."""
+        fold = asyncio.run(self._read_fold())
+        for ladder, rules in self.request.rules.items():
+            for system in rules.systems:
+                self.echo(ranking_text(fold, ladder, system, TOP))
+        self._report_weeks()
+        self.echo(
+            f"\n{produced.taken} events in {seconds:.1f} s, {produced.taken / seconds:.0f} games per second."
+        )
+        self.echo(f"Of the events: {_counts_text(status)}.")
+        for number, reason in produced.failed:
+            self.echo(f"Not sent: event {number}: {reason}")
+        servers = self.settings.bootstrap_servers
+        self.echo(
+            f"\nWhere to look: ladderlog status --bootstrap-servers {servers}"
+            f"\n               ladderlog ranking --ladder {next(iter(self.request.rules))} "
+            f"--bootstrap-servers {servers}"
+        )
+
+    def _report_weeks(self) -> None:
+        """Show the winners of the last closed week of every ladder that has one."""
+        closed = asyncio.run(read_closed(self.settings))
+        last = dict(sorted(closed))
+        for closing in last.items():
+            self.echo(week_text(closed[closing], WINNERS))
+
+    def _go_on(self, worker: WorkerProcess, live: Iterator[Event] | None) -> None:
+        """Keep everything running until Ctrl-C or SIGTERM, with a trickle of live games if there are any."""
+        more = "" if live is None else f" {TRICKLE:g} games a second go on."
+        self.echo("\nRunning on until Ctrl-C." + more)
+        try:
+            asyncio.run(self._trickle(worker, live))
+        except KeyboardInterrupt:
+            self.echo("\nStopping.")
+            ladder, rules = next(iter(self.request.rules.items()))
+            self.echo(ranking_text(asyncio.run(self._read_fold()), ladder, next(iter(rules.systems)), TOP))
+
+    async def _trickle(self, worker: WorkerProcess, live: Iterator[Event] | None) -> None:
+        async with Sender(self.settings, _SOURCE) as sender:
+            with progress("live") as bar:
+                for event in itertools.repeat(None) if live is None else live:
+                    worker.check()
+                    if event is not None:
+                        await sender.send(event)
+                        bar.update(1)
+                    await asyncio.sleep(1 / TRICKLE)
+
+
+def _season(seed: int, clock: Clock) -> Iterator[Event]:
+    """Return a simulated season that ends about now, and goes on from there."""
     start = clock.now().replace(hour=0, minute=0, second=0, microsecond=0) - _SEASON
     return simulate(games=None, players=PLAYERS, seed=seed, start=start)
 
 
-@contextmanager
-def _worker(settings: Settings, ladder_file: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start a worker that owns every partition, and stop it at the end."""
-    with tempfile.NamedTemporaryFile(prefix="ladderlog-worker-", suffix=".log") as log:
-        environment = {
-            **os.environ,
-            "LADDERLOG_BOOTSTRAP_SERVERS": settings.bootstrap_servers,
-            "LADDERLOG_LADDERS": str(ladder_file.resolve()),
-        }
-        # Said in options, so that variables set for another deployment do not lead the worker there.
-        command = [sys.executable, "-m", "streams", "worker", "--until-stdin-ends"]
-        command += ["--app-id", settings.app_id, "--partitions", str(settings.partitions)]
-        command += ["--topic-prefix", settings.topic_prefix, "--output-prefix", settings.topic_prefix]
-        process = subprocess.Popen(  # noqa: S603 - our own command
-            command,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            _await_owner(process, Path(log.name), settings.partitions)
-            yield process
-        except _WorkerEndedError as error:
-            lines = Path(log.name).read_text(errors="replace").splitlines()[-15:]
-            raise ShowError("\n  ".join([str(error), *lines])) from error
-        finally:
-            _stop(process)
-
-
-def _await_owner(process: "subprocess.Popen[bytes]", log: Path, partitions: int) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while log.read_text(errors="replace").count("owner from offset") < partitions:
-        if process.poll() is not None:
-            raise _WorkerEndedError(f"the worker ended with status {process.returncode}:")
-        if time.monotonic() > deadline:
-            raise ShowError(f"the worker does not own its partitions after {_PATIENCE:.0f} seconds")
-        time.sleep(_POLL)
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    if process.poll() is None:
-        process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(_STOP_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdin is not None:
-        process.stdin.close()
-
-
-class _WorkerEndedError(Exception):
-    pass
-
-
-def _produce(settings: Settings, games: Path | None, season: Iterable[dict[str, Any]]) -> ProduceReport:
-    if games is None:
-        with progress("games in", GAMES) as bar:
-            return asyncio.run(produce_events(settings, season, "ladderlog/run", bar))
-    with open_lines(str(games)) as lines, progress("games in") as bar:
-        return asyncio.run(produce_lines(settings, lines, "ladderlog/run", bar))
-
-
-async def _finished(
-    settings: Settings, rules: Mapping[str, LadderRules], worker: "subprocess.Popen[bytes]", clock: Clock
-) -> list[PartitionStatus]:
-    deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline:
-        if worker.poll() is not None:
-            raise _WorkerEndedError(f"the worker ended with status {worker.returncode}:")
-        status = await read_status(settings)
-        if all(partition.behind == 0 for partition in status) and await _weeks_are_closed(
-            settings, rules, clock
-        ):
-            return status
-        await asyncio.sleep(_POLL)
-    raise ShowError(f"the worker is not through after {_PATIENCE:.0f} seconds")
-
-
-async def _weeks_are_closed(settings: Settings, rules: Mapping[str, LadderRules], clock: Clock) -> bool:
-    """Say whether the timer has ended every week that is over."""
-    fold = await read_fold(settings, lambda: Ladders(rules))
-    return not fold.weeks_due(clock.now())
-
-
-def _report(
-    settings: Settings,
-    rules: Mapping[str, LadderRules],
-    status: list[PartitionStatus],
-    produced: ProduceReport,
-    seconds: float,
-    echo: Callable[[str], None],
-) -> None:
-    fold = asyncio.run(read_fold(settings, lambda: Ladders(rules)))
-    for ladder, ladder_rules in rules.items():
-        for system in ladder_rules.systems:
-            echo(ranking_text(fold, ladder, system, TOP))
+def _counts_text(status: list[PartitionStatus]) -> str:
+    """Return how many records of all partitions had each outcome."""
     totals = {
         name: sum(partition.counts.get(name, 0) for partition in status) for name in OutcomeCounts().shown()
     }
-    counts = ", ".join(f"{count} {name}" for name, count in totals.items())
-    _report_weeks(settings, echo)
-    echo(f"\n{produced.taken} events in {seconds:.1f} s, {produced.taken / seconds:.0f} games per second.")
-    echo(f"Of the events: {counts}.")
-    for number, reason in produced.failed:
-        echo(f"Not sent: event {number}: {reason}")
-    echo(
-        f"\nWhere to look: ladderlog status --bootstrap-servers {settings.bootstrap_servers}"
-        f"\n               ladderlog ranking --ladder {next(iter(rules))} "
-        f"--bootstrap-servers {settings.bootstrap_servers}"
-    )
+    return ", ".join(f"{count} {name}" for name, count in totals.items())
 
 
-def _report_weeks(settings: Settings, echo: Callable[[str], None]) -> None:
-    """Show the winners of the last closed week of every ladder that has one."""
-    closed = asyncio.run(read_closed(settings))
-    last = dict(sorted(closed))
-    for closing in last.items():
-        echo(week_text(closed[closing], WINNERS))
-
-
-def _go_on(
-    settings: Settings,
-    rules: Mapping[str, LadderRules],
-    worker: "subprocess.Popen[bytes]",
-    season: Iterator[dict[str, Any]] | None,
-    echo: Callable[[str], None],
-) -> None:
-    """Keep everything running until Ctrl-C or SIGTERM, with a live trickle of simulated games."""
-    echo("\nRunning on until Ctrl-C." + ("" if season is None else f" {TRICKLE:g} games a second go on."))
-    try:
-        asyncio.run(_trickle(settings, worker, season))
-    except KeyboardInterrupt:
-        echo("\nStopping.")
-        fold = asyncio.run(read_fold(settings, lambda: Ladders(rules)))
-        ladder = next(iter(rules))
-        echo(ranking_text(fold, ladder, next(iter(rules[ladder].systems)), TOP))
-
-
-async def _trickle(
-    settings: Settings, worker: "subprocess.Popen[bytes]", season: Iterator[dict[str, Any]] | None
-) -> None:
-    async with Sender(settings, "ladderlog/run") as sender:
-        with progress("live") as bar:
-            for event in itertools.repeat(None) if season is None else season:
-                if worker.poll() is not None:
-                    raise _WorkerEndedError(f"the worker ended with status {worker.returncode}:")
-                if event is not None:
-                    await sender.send(event)
-                    bar.update(1)
-                await asyncio.sleep(1 / TRICKLE)
-
-
-def _as_of_now(season: Iterator[dict[str, Any]], clock: Clock) -> Iterator[dict[str, Any]]:
-    """Let simulated games end now; a duplicate stays a duplicate."""
-    sent: dict[str, dict[str, Any]] = {}
+def _as_of_now(season: Iterator[Event], clock: Clock) -> Iterator[Event]:
+    """Yield simulated games as if they ended now; a duplicate stays a duplicate."""
+    sent: dict[str, Event] = {}
     for event in season:
         game = sent.get(event["game_id"])
         if game is None:
