@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from streams.core.amendments import Amendment
 from streams.core.events import (
     CompetitionClosed,
     CorrectionsApplied,
@@ -34,6 +35,7 @@ from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
 
 _NO_DETAILS = Details()
+_FIRST_REPORT = Amendment(1, None, voided=False)
 
 
 @dataclass(frozen=True)
@@ -52,32 +54,39 @@ class CorrectionPlan:
 
     def __init__(self, app_id: str) -> None:
         self._app_id = app_id
-        self._noted: dict[str, list[tuple[int, str, Game | None]]] = {}
-        self._versions: dict[tuple[str, str], int] = {}
+        self._noted: dict[str, list[tuple[int, GameVoided | Game]]] = {}
         self.markers: dict[str, list[CorrectionsMarker]] = {}
 
     def note(self, event: Event, offset: int) -> None:
         """Take in one event of the log, in order."""
-        if isinstance(event, GameVoided):
-            self._noted.setdefault(event.ladder, []).append((offset, event.game_id, None))
-        elif isinstance(event, Game):
-            if event.version > self._versions.get((event.ladder, event.game_id), 1):
-                self._versions[event.ladder, event.game_id] = event.version
-                self._noted.setdefault(event.ladder, []).append((offset, event.game_id, event))
+        if isinstance(event, GameVoided) or (isinstance(event, Game) and event.version > 1):
+            self._noted.setdefault(event.ladder, []).append((offset, event))
         elif isinstance(event, CorrectionsApplied) and event.app_id == self._app_id:
             self.markers.setdefault(event.ladder, []).append(CorrectionsMarker(offset, event.until))
 
     def corrections(self, ladder: str, until: int) -> Corrections:
-        """Return the corrections of a ladder noted below an offset; of one game the last."""
-        return {game_id: game for offset, game_id, game in self._noted.get(ladder, ()) if offset < until}
+        """Return what is in force on a ladder when all that was said below an offset is: each last word."""
+        games: dict[str, Game | None] = {}
+        amendments: dict[str, Amendment] = {}
+        for offset, event in self._noted.get(ladder, ()):
+            if offset >= until:
+                break
+            last = amendments.get(event.game_id, _FIRST_REPORT)
+            if isinstance(event, GameVoided):
+                games[event.game_id] = None
+                amendments[event.game_id] = Amendment(last.version, last.digest, voided=True)
+            elif event.version > last.version:
+                games[event.game_id] = event
+                amendments[event.game_id] = Amendment(event.version, event.digest, voided=False)
+        return Corrections(games, amendments)
 
-    def pending(self) -> dict[str, int]:
-        """Return the number of each ladder's corrections that no marker has put into force."""
-        counts = {}
-        for ladder, noted in self._noted.items():
-            until = max((marker.until for marker in self.markers.get(ladder, ())), default=0)
-            counts[ladder] = sum(offset >= until for offset, _, _ in noted)
-        return {ladder: count for ladder, count in counts.items() if count}
+    def may_be_pending(self) -> list[str]:
+        """Return the ladders of which something was said behind their last marker."""
+        until = {
+            ladder: max((marker.until for marker in self.markers.get(ladder, ())), default=0)
+            for ladder in self._noted
+        }
+        return [ladder for ladder, noted in self._noted.items() if noted[-1][0] >= until[ladder]]
 
 
 @dataclass
@@ -122,9 +131,10 @@ class _History:
 
 @dataclass
 class _Stage:
-    """The fold of a ladder's games with the corrections below some offset, and what it has published."""
+    """The fold of a ladder's games with what was said below `until` in force, and what it has published."""
 
     ladders: Ladders
+    until: int
     history: _History = field(default_factory=_History)
 
 
@@ -156,6 +166,8 @@ class CorrectedLadders:
         self._timelines: dict[str, _Timeline] = {}
         self._rows: dict[str, Any | None] = {}
         for ladder, markers in plan.markers.items():
+            if ladder not in rules:
+                continue  # its events are rejected, the markers too
             for marker in markers:
                 self.expect(ladder, marker.until)
             self._timelines[ladder].markers += markers
@@ -168,7 +180,8 @@ class CorrectedLadders:
     def expect(self, ladder: str, until: int) -> None:
         """Prepare, before the first event, for a marker that may not be in the log yet: `settle` at last."""
         timeline = self._timelines.setdefault(ladder, _Timeline())
-        timeline.ahead.append(_Stage(Ladders(self._rules, self._plan.corrections(ladder, until))))
+        corrected = Ladders(self._rules, self._plan.corrections(ladder, until))
+        timeline.ahead.append(_Stage(corrected, until))
 
     def apply(self, event: Event, offset: int, out: list[Output]) -> str:
         """Apply the event at an offset, append what it publishes to `out`, and return its outcome.
@@ -184,6 +197,8 @@ class CorrectedLadders:
                 self.settle(event.ladder, offset, out)
             return NOTED
         for stage in timeline.ahead:
+            if isinstance(event, GameVoided) and offset < stage.until:
+                continue  # it is in force there from the beginning
             silent: list[Output] = []
             # What is a conflict for the published history may be right for this one, and the other way round.
             with suppress(Rejected):

@@ -4,16 +4,16 @@ Pure: no clock, no I/O.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
-from streams.core.deduplication import DeduplicationWindow
+from streams.core.amendments import Amendment, Amendments
+from streams.core.deduplication import TOO_OLD, DeduplicationWindow
 from streams.core.events import (
     PAIR,
     Event,
     Game,
     GameIgnored,
+    GameVoided,
     RatingImported,
     Reason,
     Rejected,
@@ -27,12 +27,24 @@ from streams.core.ratings.system import Competition, Note, Notes, OpenedGame, Pl
 from streams.core.row_keys import join_key
 from streams.core.rules import LadderRules
 
-# Games by id as they should have been; None for a voided one.
-Corrections = Mapping[str, Game | None]
+
+class Corrections(NamedTuple):
+    """What is in force on a ladder: its games as they should have been, and the last word on each.
+
+    A game is None when it was taken back.
+    """
+
+    games: Mapping[str, Game | None] = {}
+    amendments: Mapping[str, Amendment] = {}
+
 
 # What became of an event: its outcome, what it publishes, and what is wrong with it when it was rejected.
 Folded = tuple[str, Sequence[Publication], Rejected | None]
 _PENDING: Folded = (NOTED, (), None)
+
+
+# The kinds of rows that are a ladder's own, whatever its systems.
+_KINDS = ("player", "game", "amendment", "pending")
 
 
 class Ladder:
@@ -46,12 +58,16 @@ class Ladder:
             (system for system in self.systems.values() if isinstance(system, Competition)), None
         )
         self.statistics: dict[str, Statistics] = {}
-        self._corrections = corrections
+        self._corrections = corrections.games
+        # Of the games to correct those whose first report has come.
+        self._placed: set[str] = set()
         # What row keys begin with, by kind.
-        kinds = ("player", "game", *(kind for system in self.systems.values() for kind in system.row_kinds))
+        kinds = (*_KINDS, *(kind for system in self.systems.values() for kind in system.row_kinds))
         self._prefixes = {kind: join_key(kind, self.ladder, "") for kind in kinds}
         self._rate_batches = [system.rate_batch for system in self.systems.values()]
         self._games = DeduplicationWindow(int(rules.remember.total_seconds()))
+        self._amendments = Amendments()
+        self._amendments.put_in_force(corrections.amendments)
         # An id for every change, in order, most of them again and again: cheaper than to look each up.
         self._changed: list[str] = []
 
@@ -71,8 +87,16 @@ class Ladder:
                 return self._end_week(event)
         except Rejected as rejected:
             return REJECTED, (), rejected
-        # Corrections change the past: live, they are noted, and streams.core.corrections applies them.
+        if isinstance(event, GameVoided):
+            # A game that is still to come is ignored then; for one that was rated, a rebuild takes it back.
+            self._amendments.void(event.game_id, self._games.digest(event.game_id))
+            self._amendments.count_pending()
         return NOTED, (), None
+
+    @property
+    def pending(self) -> int:
+        """Return how many voids and versions no rebuild has put into force."""
+        return self._amendments.pending
 
     def touch(self, player_id: str) -> None:
         """Count a player's row as changed."""
@@ -84,6 +108,10 @@ class Ladder:
             self._load_player(key, row)
         elif kind == "game":
             self._games.load(key, row)
+        elif kind == "amendment":
+            self._amendments.load(key, row)
+        elif kind == "pending":
+            self._amendments.load_pending(row)
         else:
             self._system_of(kind).load_row(kind, key, row)
 
@@ -97,6 +125,10 @@ class Ladder:
         prefix = prefixes["game"]
         for game_id, row in self._games.changed_rows():
             yield prefix + game_id, row
+        for game_id, row in self._amendments.changed_rows():
+            yield prefixes["amendment"] + game_id, row
+        for key, row in self._amendments.changed_pending():
+            yield prefixes["pending"] + key, row
         for system in self.systems.values():
             for kind, key, system_row in system.changed_rows():
                 yield prefixes[kind] + key, system_row
@@ -105,33 +137,36 @@ class Ladder:
         """Forget which rows have changed, for a fold that stores none."""
         self._changed.clear()
         self._games.drop_changes()
+        self._amendments.drop_changes()
         for system in self.systems.values():
             system.drop_changes()
 
     def _fold_corrected(self, game: Game) -> list[Folded]:
-        """Fold a game as its correction has it, when it comes for the first time."""
+        """Fold a game as its correction has it, in the place of its first report."""
         game_id = game.game_id
-        if game_id not in self._corrections or game.version > 1 or self._games.digest(game_id) is not None:
+        if game_id not in self._corrections or game_id in self._placed:
             return self._fold_games((game,))
         correction = self._corrections[game_id]
         if correction is None:
-            self._games.add(game_id, game.ended_epoch, game.digest)
-            return [self._ignore_game(game_id, "voided")]
-        folded = self._fold_games((replace(correction, version=1),))
-        self._games.set_version(game_id, correction.version)
-        return folded
+            return self._fold_games((game,))
+        self._placed.add(game_id)
+        return self._fold_games((correction,), first_reports=True)
 
-    def _fold_games(self, games: Sequence[Game]) -> list[Folded]:
+    def _fold_games(self, games: Sequence[Game], *, first_reports: bool = False) -> list[Folded]:
+        """Fold games in log order; what was said of them is not asked about when they are `first_reports`."""
         folded: list[Folded] = []
         slots: list[int] = []
         opened: list[OpenedGame] = []
+        amendments = self._amendments
         remember = self._games.add
         for game in games:
-            game_id, digest = game.game_id, game.digest
-            if game.version > 1:
-                folded.append(self._note_later_version(game))
-                continue
-            known = remember(game_id, game.ended_epoch, digest)
+            game_id = game.game_id
+            if (game.version > 1 or game_id in amendments) and not first_reports:
+                amended = self._fold_amended(game)
+                if amended is not None:
+                    folded.append(amended)
+                    continue
+            known = remember(game_id, game.ended_epoch, game.digest)
             if known is not None:
                 folded.append(self._fold_known(game, known))
                 continue
@@ -144,6 +179,47 @@ class Ladder:
             folded.append(_PENDING)
         self._rate_opened(slots, opened, folded)
         return folded
+
+    def _fold_amended(self, game: Game) -> Folded | None:
+        """Say what becomes of a game on which there is more than one report; None when it is to be rated.
+
+        The first report that comes is rated whatever its version, unless the game was taken back before.
+        """
+        game_id = game.game_id
+        last = self._amendments.last(game_id)
+        if last is None or game.version > last.version:
+            return self._correct(game, last)
+        if last.voided:
+            return self._ignore_game(game_id, "voided")
+        if game.version < last.version:
+            return self._ignore_game(game_id, "superseded")
+        return self._fold_known(game, last.digest)
+
+    def _correct(self, game: Game, last: Amendment | None) -> Folded | None:
+        """Take a version that is higher than all before; None when it is the first report of the game."""
+        known = self._games.digest(game.game_id)
+        self._amendments.correct(game)
+        # Nothing was said of the game, or it was taken back before any report of it came.
+        alone = last is None or (last.voided and last.digest is None)
+        if known is None and alone and not self._games.is_too_old(game.ended_epoch):
+            return None
+        if known is not None:
+            # What was applied stays until a rebuild; this much is needed to tell its duplicates.
+            self._games.correct(game.game_id, game.digest)
+        self._amendments.count_pending()
+        return NOTED, (), None
+
+    def _fold_known(self, game: Game, digest: int | None) -> Folded:
+        """Say what becomes of a report whose game and version have been seen, or may have been."""
+        if digest == TOO_OLD:
+            return self._ignore_game(game.game_id, "too-old")
+        if digest != game.digest:
+            message = (
+                f"game_id: {game.game_id!r} was seen before with other content; to correct the game, send it "
+                f"with a version above {game.version}"
+            )
+            return REJECTED, (), Rejected("conflict", message)
+        return self._ignore_game(game.game_id, "duplicate")
 
     def _rate_opened(self, slots: Sequence[int], games: Sequence[OpenedGame], folded: list[Folded]) -> None:
         """Have games rated by all systems, count them for their players, and say what became of each."""
@@ -182,21 +258,6 @@ class Ladder:
             if note.reason is not None
         ]
         return GameIgnored(game_id=game_id, ladder=self.ladder, reasons=reasons)
-
-    def _note_later_version(self, game: Game) -> Folded:
-        """Note a correction: of a game that is not remembered, any more or at all, only a rebuild knows."""
-        known = self._games.digest(game.game_id)
-        return (NOTED, (), None) if known is None else self._fold_known(game, known)
-
-    def _fold_known(self, game: Game, digest: int) -> Folded:
-        if game.version > self._games.version(game.game_id):
-            # What was applied stays until a rebuild; this much is needed to tell its duplicates.
-            self._games.correct(game)
-            return NOTED, (), None
-        if digest != game.digest:
-            message = f"game_id: {game.game_id!r} was seen before with other content"
-            return REJECTED, (), Rejected("conflict", message)
-        return self._ignore_game(game.game_id, "duplicate")
 
     def _import(self, imported: RatingImported) -> Folded:
         system = self.systems.get(imported.system)

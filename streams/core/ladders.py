@@ -28,7 +28,7 @@ class Ladders:
 
     def __init__(self, rules: Mapping[str, LadderRules], corrections: Corrections | None = None) -> None:
         self._rules = rules
-        self._corrections = corrections or {}
+        self._corrections = corrections or Corrections()
         self._ladders: dict[str, Ladder] = {}
 
     def apply(self, event: Event, out: list[Output]) -> str:
@@ -120,14 +120,18 @@ class Ladders:
         known = self._ladders.get(ladder)
         return NO_GAMES if known is None else known.statistics.get(player_id, NO_GAMES)
 
+    def pending(self, ladder: str) -> int:
+        """Return how many voids and versions of a ladder's games no rebuild has put into force."""
+        known = self._ladders.get(ladder)
+        return 0 if known is None else known.pending
+
     def touch(self, ladder: str, player_id: str) -> None:
         """Count a player's row as changed, after a system's figures were set from outside."""
         self._ladders[ladder].touch(player_id)
 
     def replace(self, ladder: str, other: "Ladders") -> None:
         """Take over a ladder of another fold, rows not yet drained from it included."""
-        if ladder in other._ladders:  # noqa: SLF001 - of the same class
-            self._ladders[ladder] = other._ladders[ladder]  # noqa: SLF001
+        self._ladders[ladder] = other._ladder(ladder)  # noqa: SLF001 - of the same class
 
     def weeks_due(self, now: datetime) -> list[WeekEnded]:
         """Return the week-ended records that should be on the log at `now`, ladder by ladder in week order.

@@ -195,7 +195,7 @@ def _is_of(key: str, ladder: str, players: set[str], systems: Mapping[str, Syste
     if key.count("/") < _SLASHES:
         return False
     kind, of_ladder, rest = split_key(key, _SLASHES + 1)
-    if of_ladder != ladder or kind == "game":
+    if of_ladder != ladder or kind in ("game", "amendment", "pending"):
         return False
     player_id = rest if kind == "player" else systems[kind].player_of_row(kind, rest)
     return player_id is None or player_id in players

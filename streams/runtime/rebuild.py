@@ -102,7 +102,7 @@ class _Rebuild:
         async with reading(self._settings.bootstrap_servers) as reader:
             known = await end_offset(reader, self._tp)
         await self._plan_corrections(known, progress)
-        pending = self._report.corrections = self._plan.pending()
+        pending = self._report.corrections = dict.fromkeys(self._plan.may_be_pending(), 1)
         if not pending:
             return self._report
         corrected = CorrectedLadders(self._rules, self._plan)

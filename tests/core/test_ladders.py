@@ -116,7 +116,7 @@ def test_an_unrated_game_is_remembered_too() -> None:
         fold.apply(won("1"), [])
 
 
-def test_a_game_is_forgotten_after_the_span_of_event_time() -> None:
+def test_a_game_that_was_forgotten_is_too_old_to_come_again() -> None:
     fold = ladder("fundox", remember="2d")
     changes(fold, won("1", ended_at="2026-11-25T20:10:00Z"))
     changes(fold, won("2", ended_at="2026-11-27T20:50:00Z"))
@@ -124,9 +124,25 @@ def test_a_game_is_forgotten_after_the_span_of_event_time() -> None:
     assert reasons(fold, won("1", ended_at="2026-11-25T20:10:00Z")) == ["duplicate"]
 
     changes(fold, won("3", ended_at="2026-11-27T21:00:00Z"))
-    again = changes(fold, won("1", ended_at="2026-11-25T20:10:00Z"))
 
-    assert len(again) == 2
+    assert reasons(fold, won("1", ended_at="2026-11-25T20:10:00Z")) == ["too-old"]
+
+
+@pytest.mark.parametrize(("ended_at", "why"), [("20:00:00", []), ("19:59:59", ["too-old"])])
+def test_a_game_may_come_as_late_as_games_are_remembered(ended_at: str, why: list[str]) -> None:
+    fold = ladder("fundox", remember="2d")
+    changes(fold, won("1", ended_at="2026-11-27T20:59:59Z"))
+
+    assert reasons(fold, won("late", ended_at=f"2026-11-25T{ended_at}Z")) == why
+
+
+@pytest.mark.parametrize("remember", ["520w", "3650d"])
+def test_games_may_be_remembered_for_years(remember: str) -> None:
+    fold = ladder("fundox", remember=remember)
+    changes(fold, won("1", ended_at="2017-01-01T00:00:00Z"))
+    changes(fold, won("2", ended_at="2026-11-25T20:10:00Z"))
+
+    assert reasons(fold, won("1", ended_at="2017-01-01T00:00:00Z")) == ["duplicate"]
 
 
 def test_a_game_of_before_1970_is_rated_remembered_and_forgotten() -> None:
@@ -142,10 +158,10 @@ def test_a_game_of_before_1970_is_rated_remembered_and_forgotten() -> None:
 def test_a_late_game_is_remembered_as_long_as_any() -> None:
     fold = ladder("fundox", remember="2d")
     changes(fold, won("1", ended_at="2026-11-25T20:00:00Z"))
-    changes(fold, won("late", ended_at="2026-11-01T20:00:00Z"))
+    changes(fold, won("late", ended_at="2026-11-24T20:00:00Z"))
     changes(fold, won("2", ended_at="2026-11-27T20:00:00Z"))
 
-    assert reasons(fold, won("late", ended_at="2026-11-01T20:00:00Z")) == ["duplicate"]
+    assert reasons(fold, won("late", ended_at="2026-11-24T20:00:00Z")) == ["duplicate"]
 
 
 def test_forgotten_games_leave_the_table() -> None:

@@ -202,7 +202,11 @@ class Closeness(System):
 
     def ratings(self) -> list[tuple[str, float, int]]:
         """Return (player, rating, games) of everyone, under today's averages."""
-        return [(player_id, self.rating(player_id), known.games) for player_id, known in self.players.items()]
+        return [
+            (player_id, self.rating(player_id), known.games)
+            for player_id, known in self.players.items()
+            if known.games
+        ]
 
     def start(self, imported: RatingImported) -> Change | str:  # noqa: ARG002 - whatever it says
         """Refuse: a rating is computed from the player's own games, and an import brings none."""

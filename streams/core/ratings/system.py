@@ -176,7 +176,12 @@ class System(ABC):
 
     def ratings(self) -> list[tuple[str, float, int]]:
         """Return (player, rating, games) of everyone with a rating today, in no particular order."""
-        return [(player_id, known.rating, known.games) for player_id, known in self.players.items()]
+        # Without games, and not imported: all that the player played was taken back.
+        return [
+            (player_id, known.rating, known.games)
+            for player_id, known in self.players.items()
+            if known.games or not known.sequence
+        ]
 
     def rating_at(self, player_id: str, moment: datetime) -> tuple[float, int]:  # noqa: ARG002 - for weeks
         """Return a player's rating and rated games, in a competition those of the moment's week."""

@@ -52,7 +52,7 @@ def final(week: str, of: str = LADDER) -> WeekEnded:
 
 
 def competition() -> Ladders:
-    return ladder("weekly", timezone=PARIS)
+    return ladder("weekly", timezone=PARIS, remember="52w")
 
 
 def closed(fold: Ladders, *events: Event) -> list[tuple[str, int, bool]]:
