@@ -75,9 +75,12 @@ def _report_text(report: "RebuildReport", *, dry_run: bool) -> str:
         f"partition {report.partition}: corrections pending: {corrections}",
         f"  {len(report.changes)} changes and {len(report.weeks)} revised weeks {published}",
     ]
-    for change in sorted(report.changes, key=_move, reverse=True)[:_SHOWN_MOVES]:
+    moved = [change for change in report.changes if shown(change.before) != shown(change.after)]
+    for change in sorted(moved, key=_move, reverse=True)[:_SHOWN_MOVES]:
         where = f"{change.ladder}, {change.system}" + ("" if change.week is None else f", {change.week}")
         lines.append(f"  {change.player_id} ({where}): {shown(change.before)} becomes {shown(change.after)}")
+    if len(moved) > _SHOWN_MOVES:
+        lines.append(f"  {len(moved) - _SHOWN_MOVES} more")
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ inputs below the watermark has to be there; what follows from later ones may be 
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,13 +16,13 @@ from aiokafka import TopicPartition
 from streams.core.events import GAME_REJECTED, RATING_CHANGED
 from streams.core.outcomes import OUTCOMES, READ, OutcomeCounts
 from streams.replay.errors import ReplayError
-from streams.replay.folding import Rules, same_row
+from streams.replay.folding import Rules
 from streams.replay.log import PartitionReplay, partition_count, partitions_of, read_bounds
 from streams.replay.matching import Kind, Marks, Matching
 from streams.replay.offset_ranges import OffsetRange, exact_ranges
 from streams.replay.published import Published, PublishedSink, Target, header, ladder_of, marks, shown
 from streams.replay.snapshot import read_header, read_offsets, read_partition
-from streams.runtime.changelog import PartitionState, read_state
+from streams.runtime.changelog import PartitionState, different_rows, read_state
 from streams.runtime.reader import high_watermarks, read_up_to, reading
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.wire.encode import ERROR_HEADER
@@ -329,7 +329,7 @@ class _Audit:
         self, offset_range: OffsetRange, rows: Mapping[str, Any], state: PartitionState
     ) -> None:
         self.report.rows += len(rows)
-        for key in sorted(_different_rows(rows, state.rows)):
+        for key in different_rows(rows, state.rows):
             where = f"{self._settings.changelog_topic}/{offset_range.partition}, row {key!r}"
             expected = repr(rows[key]) if key in rows else "no row"
             found = state.rows[key].decode() if key in state.rows else "no row"
@@ -355,13 +355,3 @@ class _Audit:
         passed = sum(s.passed_over for e in self._expected.values() for s in e.sequences.values())
         if passed:
             self.report.notes.append(f"{passed} records before the stretch compared were passed over")
-
-
-def _different_rows(rows: Mapping[str, Any], found: Mapping[str, bytes]) -> Iterator[str]:
-    for key, row in rows.items():
-        value = found.get(key)
-        if value is None or not same_row(row, value):
-            yield key
-    for key in found:
-        if key not in rows:
-            yield key

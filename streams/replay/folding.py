@@ -15,6 +15,7 @@ from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.core.rules import LadderRules
 from streams.processor import Decoded, Sink, process
+from streams.runtime.changelog import merge_rows
 
 # Changed rows are taken out of the fold this often, so that those of forgotten games do not pile up.
 _EVENTS_BETWEEN_DRAINS = 100_000
@@ -109,12 +110,7 @@ class PartitionFold(Generic[Item]):
         if not self._keep_rows:
             self._ladders.drop_changes()
             return
-        rows = self._rows
-        for key, row in self._ladders.changed_rows():
-            if row is None:
-                rows.pop(key, None)
-            else:
-                rows[key] = row
+        merge_rows(self._rows, self._ladders.changed_rows())
 
 
 class _SinkFrom(Generic[Item]):
@@ -134,9 +130,3 @@ class _SinkFrom(Generic[Item]):
         """Pass on one rejection."""
         if self._offset_of(item) >= self._offset:
             self._sink.reject(item, rejected)
-
-
-def same_row(row: Any, value: bytes) -> bool:
-    """Say whether a row is what a changelog has: equal bytes, or else equal JSON."""
-    encoded = orjson.dumps(row)
-    return encoded == value or bool(orjson.loads(encoded) == orjson.loads(value))

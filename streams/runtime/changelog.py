@@ -1,7 +1,7 @@
 """A partition's state as its changelog has it: rows and a watermark of one offset. All reading is here."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,27 @@ async def read_changelog(reader: AIOKafkaConsumer, tp: TopicPartition) -> tuple[
 def encode_row(row: Any | None) -> bytes | None:
     """Return a row as it is written; None, which deletes it, stays None."""
     return None if row is None else orjson.dumps(row)
+
+
+def merge_rows(rows: dict[str, Any], changed: Iterable[tuple[str, Any | None]]) -> None:
+    """Bring rows up to date with those that changed; a None row is deleted."""
+    for key, row in changed:
+        if row is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = row
+
+
+def different_rows(folded: Mapping[str, Any], written: Mapping[str, bytes]) -> list[str]:
+    """Return the keys, in order, of rows that are not in a changelog as a fold of the log has them."""
+    different = [key for key, row in folded.items() if not _same_row(row, written.get(key))]
+    return sorted([*different, *(written.keys() - folded.keys())])
+
+
+def _same_row(row: Any, value: bytes | None) -> bool:
+    """Say whether a row is what a changelog has: equal bytes, or else equal JSON."""
+    encoded = orjson.dumps(row)
+    return value is not None and (encoded == value or bool(orjson.loads(encoded) == orjson.loads(value)))
 
 
 def encode_watermark(offset: int, counts: OutcomeCounts) -> bytes:

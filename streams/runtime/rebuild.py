@@ -10,11 +10,10 @@ Killed before the commit, nothing has happened; after it, nothing is pending. Ei
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
 
@@ -25,7 +24,7 @@ from streams.core.outcomes import NOTED, OutcomeCounts
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
 from streams.processor import Fold, decode_all, process
-from streams.runtime.changelog import encode_row, read_state
+from streams.runtime.changelog import different_rows, encode_row, merge_rows, read_state
 from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.partition import Partition
 from streams.runtime.reader import end_offset, read_up_to, reading
@@ -96,26 +95,43 @@ class _Rebuild:
         self._tp = self._partition.tp
         self._plan = CorrectionPlan(settings.app_id)
         self._report = RebuildReport(partition)
+        # The rows of the log, as far as it was folded.
+        self._folded_rows: dict[str, Any] = {}
 
     async def run(self, progress: Any, *, dry_run: bool) -> RebuildReport:
         """Return what the corrections that are on the log now change, in force unless `dry_run`."""
+        # In this order: what the rows are of lies on the log before its end.
+        state = await read_state(self._settings, self._tp.partition)
         async with reading(self._settings.bootstrap_servers) as reader:
             known = await end_offset(reader, self._tp)
         await self._plan_corrections(known, progress)
-        pending = self._report.corrections = dict.fromkeys(self._plan.may_be_pending(), 1)
-        if not pending:
+        ladders = [ladder for ladder in self._plan.may_be_pending() if ladder in self._rules]
+        if not ladders:
             return self._report
         corrected = CorrectedLadders(self._rules, self._plan)
-        for ladder in pending:
+        for ladder in ladders:
             corrected.expect(ladder, known)
-        async for records in self._read(None, known):
-            _fold(corrected, records)
-            progress.update(len(records))
+        reached = min(state.offset, known)
+        await self._fold_up_to(corrected, None, reached, progress)
+        self._check(corrected, ladders, state.rows)
+        await self._fold_up_to(corrected, reached, known, progress)
+        self._report.corrections = {
+            ladder: count for ladder in ladders if (count := corrected.live.pending(ladder))
+        }
+        if not self._report.corrections:
+            return self._report
         if dry_run:
-            self._settle(corrected, dict.fromkeys(pending, known))
+            self._settle(corrected, dict.fromkeys(self._report.corrections, known))
         else:
             await self._take_over(corrected, known)
         return self._report
+
+    async def _fold_up_to(
+        self, corrected: CorrectedLadders, start: int | None, end: int, progress: Any
+    ) -> None:
+        async for records in self._read(start, end):
+            _fold(corrected, records)
+            progress.update(len(records))
 
     async def close(self) -> None:
         """Give the partition back, if it was taken over."""
@@ -143,7 +159,7 @@ class _Rebuild:
         async for records in self._read(known, partition.next_offset):
             _fold(corrected, records)
         rows = (await read_state(self._settings, self._tp.partition)).rows
-        self._check(corrected, rows)
+        self._check(corrected, self._report.corrections, rows)
         transaction = partition.new_transaction()
         async with transaction.open():
             now = timestamp_ms(clock_of_environment().now())
@@ -191,14 +207,17 @@ class _Rebuild:
         self._report.take(outputs)
         return outputs
 
-    def _check(self, corrected: CorrectedLadders, rows: Mapping[str, bytes]) -> None:
-        """Refuse when the rows of the ladders to correct are not those of the log."""
-        folded = {key: orjson.dumps(row) for key, row in corrected.changed_rows() if row is not None}
-        for key in sorted(folded.keys() | rows.keys()):
-            if self._is_corrected(key) and folded.get(key) != rows.get(key):
+    def _check(
+        self, corrected: CorrectedLadders, ladders: Collection[str], rows: Mapping[str, bytes]
+    ) -> None:
+        """Refuse when the rows of these ladders are not those of the log, compared as the audit does."""
+        merge_rows(self._folded_rows, corrected.changed_rows())
+        for key in different_rows(self._folded_rows, rows):
+            if split_key(key, 3)[1] in ladders:
+                in_the_log = encode_row(self._folded_rows.get(key))
                 raise RebuildError(
                     f"partition {self._tp.partition}: row {key!r} is {rows.get(key)!r} in the changelog, and "
-                    f"{folded.get(key)!r} by the log; `ladderlog audit` says more. Nothing was changed"
+                    f"{in_the_log!r} by the log; `ladderlog audit` says more. Nothing was changed"
                 )
 
     def _different_rows(

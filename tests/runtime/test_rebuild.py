@@ -12,12 +12,14 @@ from typing import Any
 
 import orjson
 import pytest
+from aiokafka import AIOKafkaProducer
 from season import season
 from sites import NoBar, Site
 from workers import PROJECT, Worker
 
-from streams.core.events import RATING_CHANGED
-from streams.runtime.rebuild import RebuildReport, rebuild_partition
+from streams.core.events import GAME_IGNORED, RATING_CHANGED
+from streams.runtime.changelog import read_state
+from streams.runtime.rebuild import RebuildError, RebuildReport, rebuild_partition
 
 pytestmark = pytest.mark.kafka
 
@@ -116,7 +118,7 @@ def test_the_right_ratings_are_those_of_a_clean_log(site: Site, broker: Any, tmp
 
 
 def run_worker_once(site: Site) -> None:
-    worker = Worker(site, f"once-{site.settings.app_id}")
+    worker = Worker(site, f"once-{len(list(site.folder.iterdir()))}")
     site.wait_until_done()
     worker.stop()
 
@@ -191,3 +193,65 @@ def test_a_player_is_banned_from_the_command_line(site: Site) -> None:
         if (system, player) == ("bga", "ann")
     } == {1500.0}
     assert site.differences() == []
+
+
+def test_what_was_forgotten_since_a_rebuild_stops_no_rebuild(site: Site) -> None:
+    early, other = ({**game(number, "p1", "p2"), "ended_at": "2024-01-02T20:00:00Z"} for number in (0, 1))
+    site.produce([early, other, {**early, "version": 2, "players": early["players"][::-1]}])
+    run_worker_once(site)
+    rebuild(site)
+    site.produce([{**game(2, "p1", "p2"), "ended_at": "2024-01-15T20:00:00Z"}, void(1)])
+    run_worker_once(site)
+
+    rebuild(site)
+
+    assert site.differences() == []
+
+
+def test_a_void_and_a_version_may_come_before_their_game(site: Site) -> None:
+    first, second = game(0, "p1", "p2"), game(1, "p1", "p2")
+    site.produce([void(0), {**second, "version": 2, "players": second["players"][::-1]}])
+    run_worker_once(site)
+    rebuild(site)
+
+    site.produce([first, second])
+    run_worker_once(site)
+    rebuild(site)
+
+    reasons = [
+        orjson.loads(record.value)["reasons"][0]["reason"] for record in site.read_output(GAME_IGNORED)
+    ]
+    assert reasons == ["voided", "superseded"]
+    assert site.differences() == []
+
+
+def test_a_dry_run_announces_a_refusal(site: Site) -> None:
+    site.produce([game(0, "p1", "p2"), void(0)])
+    run_worker_once(site)
+    forge_row(site, f"player/{LADDER}/p1", {"statistics": [9, 9, 0, 0]})
+
+    with pytest.raises(RebuildError, match=f"row 'player/{LADDER}/p1' is .* by the log"):
+        rebuild(site, dry_run=True)
+
+
+def test_a_void_of_an_unknown_ladder_is_no_correction(site: Site) -> None:
+    site.produce([{**void(0), "ladder": "nowhere"}])
+    run_worker_once(site)
+
+    assert [report.corrections for report in rebuild(site)] == [{}] * site.settings.partitions
+    assert site.differences() == []
+
+
+def forge_row(site: Site, key: str, row: Any) -> None:
+    """Write a row that the log does not say."""
+
+    async def send() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=site.settings.bootstrap_servers) as producer:
+            for partition in range(site.settings.partitions):
+                rows = (await read_state(site.settings, partition)).rows
+                if key in rows:
+                    await producer.send_and_wait(
+                        site.settings.changelog_topic, orjson.dumps(row), key.encode(), partition
+                    )
+
+    asyncio.run(send())
