@@ -230,7 +230,7 @@ class Site:
             coordinator = await admin.find_coordinator(self.settings.app_id)
             for member in members:
                 # The admin client has no call of its own for it.
-                await admin._send_request(  # noqa: SLF001
+                await admin._send_request(  # noqa: SLF001 - as said above
                     LeaveGroupRequest(self.settings.app_id, member), coordinator
                 )
         finally:

@@ -17,7 +17,6 @@ FUNCTION_LINES = {"streams": 40, "tests": 60, "bench": 60}
 NOT_YET = {
     "tests/core/ratings/test_closing.py",
     "tests/core/ratings/test_weekly.py",
-    "tests/core/test_corrections.py",
     "tests/runtime/test_week_timer.py",
 }
 

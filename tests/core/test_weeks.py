@@ -136,7 +136,7 @@ def test_clocks_that_jump_across_mondays_midnight_leave_no_moment_in_two_weeks()
 
 
 @given(
-    moment=st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=OFFSETS),  # noqa: DTZ001
+    moment=st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=OFFSETS),  # noqa: DTZ001 - hypothesis adds the zone
     zone=st.sampled_from(ZONES).map(ZoneInfo),
 )
 def test_every_moment_is_within_the_bounds_of_its_week(moment: datetime, zone: ZoneInfo) -> None:

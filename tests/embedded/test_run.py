@@ -27,7 +27,7 @@ pytestmark = pytest.mark.kafka
 
 def own(marker: str) -> str:
     """Return a marker of this test run, which may not be the only one on the machine."""
-    return f"{marker}-of-{os.getpid()}"
+    return f"{marker}-of-{os.getpid()}-here"
 
 
 def running(marker: str) -> list[str]:

@@ -247,7 +247,7 @@ def test_mistakes_of_the_mapping(mapping: dict[str, Any], message: str) -> None:
 
 
 def test_every_written_line_is_rated() -> None:
-    rules = parse_ladders({"ladders": {"chess": {"systems": ["fundox"]}}})
+    rules = parse_ladders({"ladders": {"chess": {"systems": ["fundox"], "remember": "520w"}}})
     written = imported(LICHESS + "\n" + CHESS_COM + "\n" + CLUB.format('[Round "1"]')).out.getvalue()
     out = io.BytesIO()
     with progress("rate") as bar:
