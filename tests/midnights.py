@@ -13,7 +13,6 @@ from aiokafka.errors import KafkaError
 from sites import PATIENCE, Site, read_topic
 
 from streams.core.events import COMPETITION_CLOSED
-from streams.core.ladders import Ladders
 from streams.core.rules import parse_ladders
 from streams.core.weeks import bounds
 from streams.runtime.partition import Partition
@@ -126,7 +125,7 @@ def closings(site: Site, ladder: str) -> list[tuple[str, int, bool]]:
 @asynccontextmanager
 async def opened(site: Site, number: int) -> AsyncIterator[Partition]:
     """Own a partition as long as the block, without reading anything."""
-    partition = Partition(site.settings, lambda: Ladders(site.rules), number)
+    partition = Partition(site.settings, site.rules, number)
     await partition.open()
     try:
         yield partition

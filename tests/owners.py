@@ -8,7 +8,6 @@ from dataclasses import replace
 from aiokafka.errors import KafkaError
 from sites import Site, read_topic
 
-from streams.core.ladders import Ladders
 from streams.runtime.partition import Partition
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import PartitionWriter
@@ -47,7 +46,7 @@ async def writing(site: Site, partition: int) -> AsyncIterator[PartitionWriter]:
 async def _work(site: Site, settings: Settings, at_most: int | None) -> None:
     found = await read_topic(settings.bootstrap_servers, settings.input_topic)
     for number, records in found.items():
-        partition = Partition(settings, lambda: Ladders(site.rules), number)
+        partition = Partition(settings, site.rules, number)
         await partition.open()
         try:
             left = [record for record in records if record.offset >= partition.next_offset][:at_most]

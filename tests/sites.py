@@ -24,7 +24,7 @@ from streams.replay.audit import AuditRequest, audit
 from streams.runtime.changelog import WATERMARK, decode_watermark
 from streams.runtime.produce import Sender, produce_events
 from streams.runtime.settings import Settings
-from streams.runtime.topics import ensure_topics
+from streams.runtime.topics import ensure_topics, partition_counts
 
 PARTITIONS = 4
 # Much longer than anything here takes; a test that waits so long has failed.
@@ -93,9 +93,11 @@ class Site:
         )
         assert report.failed == []
 
-    def produce_records(self, records: Iterable[dict[str, Any]], **options: Any) -> None:
+    def produce_records(
+        self, records: Iterable[dict[str, Any]], topic: str | None = None, **options: Any
+    ) -> None:
         """Send records as they are: the arguments of aiokafka's `send`, without the topic."""
-        asyncio.run(self._produce_records(records, options))
+        asyncio.run(self._produce_records(records, topic or self.settings.input_topic, options))
 
     def read(self, topic: str) -> Records:
         """Read all committed records of a topic (its full name), by partition."""
@@ -155,7 +157,9 @@ class Site:
             rows[partition] = {key: value for key, value in last.items() if value is not None}
         return rows
 
-    async def _produce_records(self, records: Iterable[dict[str, Any]], options: dict[str, Any]) -> None:
+    async def _produce_records(
+        self, records: Iterable[dict[str, Any]], topic: str, options: dict[str, Any]
+    ) -> None:
         async with AIOKafkaProducer(
             bootstrap_servers=self.settings.bootstrap_servers,
             acks="all",
@@ -164,7 +168,7 @@ class Site:
         ) as producer:
             # One after the other: the order is part of what is tested.
             for record in records:
-                await producer.send_and_wait(self.settings.input_topic, **record)
+                await producer.send_and_wait(topic, **record)
 
     async def _group(self, use: Callable[[AIOKafkaConsumer, list[TopicPartition]], Any]) -> Any:
         tps = [TopicPartition(self.settings.input_topic, partition) for partition in range(PARTITIONS)]
@@ -269,7 +273,8 @@ async def _committed(consumer: AIOKafkaConsumer, tps: list[TopicPartition]) -> d
 
 async def read_topic(servers: str, topic: str) -> Records:
     """Read all committed records of a topic, by partition."""
-    tps = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    partitions = (await partition_counts(servers, [topic]))[topic]
+    tps = [TopicPartition(topic, partition) for partition in range(partitions)]
     found: Records = {tp.partition: [] for tp in tps}
     async with AIOKafkaConsumer(
         bootstrap_servers=servers,

@@ -23,7 +23,13 @@ class Worker:
     """One `ladderlog worker`, in an empty folder of its own, with its log beside it."""
 
     def __init__(
-        self, site: Site, name: str, *, restarted: bool = False, program: Sequence[str] = ("-m", "streams")
+        self,
+        site: Site,
+        name: str,
+        *,
+        restarted: bool = False,
+        program: Sequence[str] = ("-m", "streams"),
+        options: Sequence[str] = (),
     ) -> None:
         self.home = site.folder / name
         self.home.mkdir()
@@ -32,6 +38,7 @@ class Worker:
         self._site = site
         self._restarted = restarted
         self._program = program
+        self._options = options
         self._ended = False
         self._start()
         self._thread = threading.Thread(target=self._supervise, daemon=True)
@@ -87,9 +94,11 @@ class Worker:
             CLOCK_FILE: str(self._site.clock_file),
             "LADDERLOG_TOPIC_PREFIX": self._site.settings.topic_prefix,
         }
+        if self._site.settings.output_prefix is not None:
+            environment["LADDERLOG_OUTPUT_PREFIX"] = self._site.settings.output_prefix
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, *self._program, "worker"],
+                [sys.executable, *self._program, "worker", *self._options],
                 cwd=self.home,
                 env=environment,
                 stdin=subprocess.DEVNULL,

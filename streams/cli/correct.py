@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streams.cli.options import kafka_options, ladders_option, read_rules
+from streams.cli.deployments import deployment_of, one_of
+from streams.cli.options import kafka_options, ladders_option
 from streams.core.events import RatingChanged
 from streams.core.rankings import shown
 from streams.files.progress import progress
@@ -21,18 +22,27 @@ _SHOWN_MOVES = 10
 
 @click.command("void")
 @kafka_options
+@ladders_option
 @click.option("--ladder", required=True, help="The ladder of the games.")
 @click.option("--game-id", "game_ids", multiple=True, help="A game to take back; may be repeated.")
 @click.option("--player", help="Take back every game of this player so far.")
 @click.option("--reason", required=True, help="Why; it is kept with the game.")
 def void_command(
-    settings: Settings, ladder: str, game_ids: tuple[str, ...], player: str | None, reason: str
+    settings: Settings,
+    ladders: Path,
+    ladder: str,
+    game_ids: tuple[str, ...],
+    player: str | None,
+    reason: str,
 ) -> None:
     """Take games back. Ratings stay as they are until `ladderlog rebuild`."""
     from streams.replay.voiding import games_of, void
 
     if not game_ids and player is None:
         raise click.UsageError("say which games: --game-id or --player")
+    known = deployment_of(settings, ladders)
+    known.ladder(ladder)
+    settings = known.settings
     wanted = dict.fromkeys(game_ids)
     if player is not None:
         wanted |= dict.fromkeys(asyncio.run(games_of(settings, ladder, player)))
@@ -51,12 +61,16 @@ def rebuild_command(settings: Settings, ladders: Path, partition: int | None, *,
     """Put voided and corrected games into force: every difference is published as a correction."""
     from aiokafka.errors import KafkaError
 
-    from streams.runtime.partition import RefusedError
     from streams.runtime.rebuild import RebuildError, rebuild_partition
+    from streams.runtime.refusals import RefusedError
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
-    rules = read_rules(ladders)
-    for number in range(settings.partitions) if partition is None else [partition]:
+    known = deployment_of(settings, ladders)
+    settings, rules = known.settings, known.rules
+    numbers = range(settings.partitions)
+    if partition is not None:
+        one_of(map(str, numbers), str(partition), "partition")
+    for number in numbers if partition is None else [partition]:
         try:
             with progress(f"partition {number}", unit="records") as bar:
                 report = asyncio.run(rebuild_partition(settings, rules, number, bar, dry_run=dry_run))

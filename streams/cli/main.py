@@ -14,6 +14,7 @@ from streams.cli.preview import preview_command
 from streams.cli.produce import produce_command, simulate_command
 from streams.cli.rate import rate_command
 from streams.cli.replay import audit_command, compare_command, replay_command, snapshot_command
+from streams.cli.restore import restore_command
 from streams.cli.show import ranking_command, week_command
 
 _COMMANDS = (
@@ -36,6 +37,7 @@ _COMMANDS = (
     compare_command,
     void_command,
     rebuild_command,
+    restore_command,
 )
 
 

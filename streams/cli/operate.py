@@ -5,14 +5,17 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
 
+from streams.cli.deployments import settings_of, with_partitions_there
 from streams.cli.options import kafka_options, ladders_option, read_rules
-from streams.core.ladders import Ladders
+from streams.core.rules import LadderRules
+from streams.runtime.exit_statuses import EXIT_REFUSED
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ def topics_command(settings: Settings, wait: float) -> None:
     from streams.runtime.topics import await_broker, ensure_topics
 
     asyncio.run(await_broker(settings, wait))
+    settings = with_partitions_there(settings)
     reports = asyncio.run(ensure_topics(settings))
     for report in reports:
         state = "created" if report.created else "; ".join(report.mistakes) or "is there"
@@ -47,20 +51,51 @@ def topics_command(settings: Settings, wait: float) -> None:
     default=True,
     help="Whether to end weeks at midnight; one deployment on a topic must, a second one need not.",
 )
+@click.option(
+    "--share-outputs",
+    is_flag=True,
+    help="Publish beside another deployment's events in the same topics, when this one begins.",
+)
 def worker_command(
-    settings: Settings, ladders: Path, loglevel: str, *, until_stdin_ends: bool, week_ends: bool
+    settings: Settings,
+    ladders: Path,
+    loglevel: str,
+    *,
+    until_stdin_ends: bool,
+    week_ends: bool,
+    share_outputs: bool,
 ) -> None:
     """Rate games: run a worker until SIGTERM or Ctrl-C. Start as many as there are partitions."""
-    from streams.runtime.topics import check_topics
     from streams.runtime.worker import run_worker
 
     rules = read_rules(ladders)
-    mistakes = asyncio.run(check_topics(settings))
-    if mistakes:
-        raise click.ClickException("the topics are not as they have to be:\n  " + "\n  ".join(mistakes))
+    settings = with_partitions_there(settings)
+    _check_start(settings, rules, share_outputs=share_outputs)
     if until_stdin_ends:
         Thread(target=_terminate_when_stdin_ends, daemon=True).start()
-    run_worker(settings, lambda: Ladders(rules), loglevel, ends_weeks=week_ends)
+    run_worker(settings, rules, loglevel, ends_weeks=week_ends)
+
+
+def _check_start(settings: Settings, rules: Mapping[str, LadderRules], *, share_outputs: bool) -> None:
+    """Raise click.ClickException when a worker must not start, with status 78 when an operator must look."""
+    from streams.runtime.refusals import RefusedError, other_rules
+    from streams.runtime.start import begun_otherwise, check_outputs
+    from streams.runtime.topics import check_topics
+
+    mistakes = asyncio.run(check_topics(settings))
+    if mistakes:
+        differences = asyncio.run(begun_otherwise(settings, rules))
+        if differences:
+            raise _RefusedError(f"refused to run: {other_rules(settings, differences)}")
+        raise click.ClickException("the topics are not as they have to be:\n  " + "\n  ".join(mistakes))
+    try:
+        asyncio.run(check_outputs(settings, shared=share_outputs))
+    except RefusedError as error:
+        raise _RefusedError(f"refused to run: {error}") from error
+
+
+class _RefusedError(click.ClickException):
+    exit_code = EXIT_REFUSED
 
 
 @click.command("status")
@@ -72,6 +107,7 @@ def status_command(settings: Settings, wait: float) -> None:
     """Show how far every partition is and what became of its records."""
     from streams.runtime.status import await_done
 
+    settings = settings_of(settings)
     behind = 0
     for partition in asyncio.run(await_done(settings, wait)):
         behind += partition.behind

@@ -1,7 +1,7 @@
 """Options that several commands have, and how their values become settings, rules and moments."""
 
 import errno
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -78,7 +78,12 @@ app_id_option = click.option(
     "--app-id", envvar="LADDERLOG_APP_ID", default="ladderlog", help="Names consumer group and changelog."
 )
 partitions_option = click.option(
-    "--partitions", envvar="LADDERLOG_PARTITIONS", default=4, type=click.IntRange(1), help="Of every topic."
+    "--partitions",
+    envvar="LADDERLOG_PARTITIONS",
+    default=4,
+    type=click.IntRange(1),
+    show_default="as many as there are, else 4",
+    help="Of every topic.",
 )
 replication_option = click.option(
     "--replication", envvar="LADDERLOG_REPLICATION", default=1, type=click.IntRange(1), help="Of every topic."
@@ -99,7 +104,7 @@ ladders_option = click.option(
     envvar="LADDERLOG_LADDERS",
     type=click.Path(path_type=Path),
     default=example_ladder_file,
-    show_default="the example club's",
+    show_default="the deployment's own rules, else the example club's",
     help="The ladder file.",
 )
 
@@ -110,13 +115,6 @@ def read_rules(path: Path) -> dict[str, LadderRules]:
         return read_ladders(path)
     except LadderFileError as error:
         raise click.ClickException(str(error)) from error
-
-
-def rules_of(rules: Mapping[str, LadderRules], ladder: str, path: Path) -> LadderRules:
-    """Return the rules of one ladder of the file. Raises click.BadParameter when it is not in there."""
-    if ladder not in rules:
-        raise click.BadParameter(f"{ladder!r} is not in {path}; there are {', '.join(rules)}")
-    return rules[ladder]
 
 
 def parse_moment(text: str) -> datetime:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from streams.cli.deployments import deployment_of
 from streams.cli.options import (
     app_id_option,
     gathered,
@@ -46,8 +47,7 @@ class PreviewRequest:
         rules = ladders.get(self.ladder)
         if rules is None:
             raise click.BadParameter(
-                f"{self.ladder!r} is not in the ladder file; there are {', '.join(ladders)}",
-                param_hint="--ladder",
+                f"there is no ladder {self.ladder!r}; there are {', '.join(ladders)}", param_hint="--ladder"
             )
         if self.system is not None and self.system not in rules.systems:
             raise click.BadParameter(
@@ -127,11 +127,13 @@ def preview_command(
     """Say what everyone at a waiting table stands to earn for a win and to lose for a loss."""
     from streams.runtime.clock import clock_of_environment
 
-    rules = request.rules(read_rules(ladders))
+    asks = settings is not None and not request.ratings and not request.games
+    deployment = deployment_of(settings, ladders) if asks and settings is not None else None
+    rules = request.rules(read_rules(ladders) if deployment is None else deployment.rules)
     table = request.table(clock_of_environment().now() if at is None else parse_moment(at))
     known = Known(figures=request.figures(rules, table))
-    if settings is not None and not known.figures:
-        known = _known_to(settings, rules, table)
+    if deployment is not None:
+        known = _known_to(deployment.settings, rules, table)
     wanted = request.wanted(prospects(rules, table, known))
     click.echo(preview_text(request.ladder, wanted, unrated=unrated).lstrip("\n"))
 

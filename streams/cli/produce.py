@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import orjson
 
+from streams.cli.deployments import check_input_of
 from streams.cli.options import (
     app_id_option,
     gathered_settings,
@@ -36,6 +37,7 @@ def produce_command(settings: Settings, file: str) -> None:
     """Send the events of a file of JSON lines to the game-finished topic. `-` is standard input."""
     from streams.runtime.produce import produce_lines
 
+    check_input_of(settings)
     with open_lines(file) as lines, progress("produce") as bar:
         report = asyncio.run(produce_lines(settings, lines, "ladderlog/produce", bar))
     _show_report(report)
@@ -65,6 +67,7 @@ def simulate_command(games: int, players: int, seed: int, start: str, settings: 
         return
     from streams.runtime.produce import produce_events
 
+    check_input_of(settings)
     with progress("simulate", games) as bar:
         report = asyncio.run(produce_events(settings, events, "ladderlog/simulate", bar))
     _show_report(report)

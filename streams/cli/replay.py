@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from streams.cli.deployments import deployment_by, deployment_of, is_given
 from streams.cli.options import (
     app_id_option,
     bootstrap_option,
@@ -24,6 +25,7 @@ from streams.cli.options import (
     read_rules,
 )
 from streams.core.outcomes import OutcomeCounts
+from streams.core.rules import LadderRules
 from streams.files.progress import progress
 from streams.files.tables import ExportError
 from streams.replay.errors import NoPartitionError, ReplayError, RequestError
@@ -125,10 +127,10 @@ def replay_command(
     """
     from streams.replay.answers import replay
 
-    rules = read_rules(ladders)
+    where, rules = _log_and_rules(log, ladders)
     started = time.monotonic()
-    with _errors(), _telling("replay") as telling:
-        request = ReplayRequest(rules, log.log(), extent, outputs, partitions, processes)
+    with replay_errors(), told_progress("replay") as telling:
+        request = ReplayRequest(rules, where, extent, outputs, partitions, processes)
         counts = replay(request, telling)
     sys.stdout.flush()
     _show_counts(counts, time.monotonic() - started)
@@ -147,8 +149,9 @@ def audit_command(settings: Settings, ladders: Path, snapshot: str | None, limit
     """
     from streams.replay.audit import AuditRequest, audit
 
-    request = AuditRequest(settings, read_rules(ladders), snapshot, limit)
-    with _errors(), _telling("audit", "records") as telling:
+    known = deployment_of(settings, ladders)
+    request = AuditRequest(known.settings, known.rules, snapshot, limit)
+    with replay_errors(), told_progress("audit", "records") as telling:
         report = asyncio.run(audit(request, telling.start))
     _show_audit(report)
     if report.totals:
@@ -166,8 +169,9 @@ def snapshot_command(settings: Settings, ladders: Path, out: str) -> None:
     """
     from streams.replay.answers import take_snapshot
 
-    request = SnapshotRequest(settings, read_rules(ladders), out)
-    with _errors(), _telling("snapshot", "partitions") as telling:
+    known = deployment_of(settings, ladders)
+    request = SnapshotRequest(known.settings, known.rules, out)
+    with replay_errors(), told_progress("snapshot", "partitions") as telling:
         rows, offsets = take_snapshot(request, telling)
     click.echo(f"{rows} rows; offsets {', '.join(map(str, offsets))}", err=True)
 
@@ -189,14 +193,26 @@ def compare_command(
     """Fold the log (or FILES) under the ladder file and under another, and say whose rating moves how far."""
     from streams.replay.answers import fold_twice
 
-    rules, others = read_rules(ladders), read_rules(other)
-    with _errors(), _telling("compare") as telling:
-        outcomes = fold_twice(CompareRequest(rules, others, log.log(), extent), telling)
-    _show_comparisons(outcomes, f"Before: {ladders.name}. After: {other.name}.", top, html)
+    others = read_rules(other)
+    where, rules = _log_and_rules(log, ladders)
+    with replay_errors(), told_progress("compare") as telling:
+        outcomes = fold_twice(CompareRequest(rules, others, where, extent), telling)
+    by_file = isinstance(where, LogFiles) or is_given("--ladders")
+    before = ladders.name if by_file else "the deployment's rules"
+    _show_comparisons(outcomes, f"Before: {before}. After: {other.name}.", top, html)
+
+
+def _log_and_rules(options: _LogOptions, ladders: Path) -> tuple[Log, Mapping[str, LadderRules]]:
+    """Return the log and by which rules to fold it: the file's for files, or where one is given."""
+    log = options.log()
+    if isinstance(log, LogFiles):
+        return log, read_rules(ladders)
+    known = deployment_by(log, ladders)
+    return known.settings, known.rules
 
 
 @contextmanager
-def _telling(what: str, unit: str = "games") -> Iterator["Telling"]:
+def told_progress(what: str, unit: str = "games") -> Iterator["Telling"]:
     """Yield what shows the progress of one thing, in a bar from its start on, and warnings."""
     from streams.replay.requests import Telling
 
@@ -210,7 +226,7 @@ def _telling(what: str, unit: str = "games") -> Iterator["Telling"]:
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
+def replay_errors() -> Iterator[None]:
     """Show what the user can do something about as a message."""
     from aiokafka.errors import KafkaError
 
@@ -254,7 +270,7 @@ def _show_comparisons(outcomes: tuple["Outcome", "Outcome"], about: str, top: in
 
     compared = list(comparisons(*outcomes))
     if html is not None:
-        with _errors():
+        with replay_errors():
             html.write_text(page(_TITLE, about, compared, top), encoding="utf-8")
     for comparison in compared:
         click.echo(text(comparison, top) + "\n")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from streams.cli.options import kafka_options, ladders_option, read_rules, rules_of
+from streams.cli.deployments import deployment_of
+from streams.cli.options import kafka_options, ladders_option
 from streams.core.ladders import Ladders
 from streams.core.rankings import ranking_text
 from streams.core.rules import LadderRules
@@ -23,10 +24,10 @@ def ranking_command(settings: Settings, ladders: Path, ladder: str, system: str 
     """Print a ladder's ranking."""
     from streams.runtime.status import read_fold
 
-    rules = read_rules(ladders)
-    rules_of(rules, ladder, ladders)
-    fold = asyncio.run(read_fold(settings, lambda: Ladders(rules)))
-    for name in [system] if system else rules[ladder].systems:
+    known = deployment_of(settings, ladders)
+    systems = known.systems(ladder, system)
+    fold = asyncio.run(read_fold(known.settings, lambda: Ladders(known.rules)))
+    for name in systems:
         click.echo(ranking_text(fold, ladder, name, top))
 
 
@@ -40,9 +41,9 @@ def week_command(settings: Settings, ladders: Path, ladder: str, label: str | No
     """Print the standings of a week of a ladder's competition, running or closed."""
     from streams.runtime.competitions import read_week, week_text
 
-    rules = read_rules(ladders)
-    week = _week(rules_of(rules, ladder, ladders), label)
-    standings = asyncio.run(read_week(settings, lambda: Ladders(rules), ladder, week))
+    known = deployment_of(settings, ladders)
+    week = _week(known.ladder(ladder), label)
+    standings = asyncio.run(read_week(known.settings, lambda: Ladders(known.rules), ladder, week))
     if standings is None:
         raise click.ClickException(f"nobody has played in week {week} of ladder {ladder!r}")
     click.echo(week_text(standings, top).lstrip("\n"))

@@ -10,7 +10,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from streams.core.ratings import SYSTEMS, competitions
-from streams.core.ratings.parameters import LadderFileError, described, parse, parse_duration
+from streams.core.ratings.parameters import (
+    LadderFileError,
+    described,
+    duration_text,
+    parse,
+    parse_duration,
+)
 from streams.core.ratings.system import LadderContext, System
 
 DEFAULT_REMEMBER = timedelta(days=7)
@@ -46,12 +52,15 @@ class LadderRules:
         return next((name for name in self.systems if name in competitions()), None)
 
     def described(self) -> dict[str, Any]:
-        """Return the rules as plain JSON: equal rules, equal description."""
+        """Return the rules as plain JSON, every parameter named: equal rules, equal description.
+
+        `rules_from` takes it back. The order of the systems is part of it.
+        """
         return {
             "systems": {name: described(parameters) for name, parameters in self.systems.items()},
             "timezone": self.timezone,
             "advised_players": dict(sorted(self.advised_players.items())),
-            "remember": int(self.remember.total_seconds()),
+            "remember": duration_text(self.remember),
         }
 
 
@@ -64,6 +73,17 @@ def parse_ladders(document: Mapping[str, Any]) -> dict[str, LadderRules]:
     if not isinstance(ladders, Mapping) or not ladders:
         raise LadderFileError("ladders: the file names no ladder; it needs at least one [ladders.NAME]")
     return {ladder: _parse_ladder(ladder, table) for ladder, table in ladders.items()}
+
+
+def rules_from(ladders: Mapping[str, Mapping[str, Any]]) -> dict[str, LadderRules]:
+    """Return the rules that `described` gave out, by ladder.
+
+    Raises LadderFileError when this program does not know a system or a parameter.
+    """
+    return {
+        ladder: _parse_ladder(ladder, {**table, "systems": list(table["systems"]), **table["systems"]})
+        for ladder, table in ladders.items()
+    }
 
 
 def _parse_ladder(ladder: str, table: Any) -> LadderRules:

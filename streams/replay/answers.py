@@ -20,10 +20,11 @@ from streams.replay.requests import (
     Telling,
 )
 from streams.replay.sinks import FileSink, describe_line
-from streams.replay.snapshot import Header, described, read_header, read_offsets, write_snapshot
+from streams.replay.snapshot import Header, read_header, read_offsets, write_snapshot
 from streams.replay.topic import Job, replay_topic
 from streams.replay.whatif import Outcome, outcome_of_files, outcome_of_topic
 from streams.runtime.changelog import PartitionState, read_state
+from streams.runtime.deployment import manifest_now
 from streams.runtime.settings import Settings
 
 _STANDARD = "-"
@@ -56,7 +57,8 @@ def take_snapshot(request: SnapshotRequest, telling: Telling) -> tuple[int, list
             advance(1)
 
     count = asyncio.run(partition_count(settings, settings.changelog_topic))
-    header = Header(settings.app_id, settings.input_topic, count, described(request.rules))
+    manifest = manifest_now(replace(settings, partitions=count), request.rules)
+    header = Header(settings.app_id, settings.input_topic, manifest)
     rows = write_snapshot(request.out, header, states(count))
     return rows, offsets
 
@@ -116,7 +118,8 @@ def _replay_topic(request: ReplayRequest, settings: Settings, telling: Telling) 
 def _check_snapshot(extent: Extent, snapshot: str, settings: Settings, count: int, rules: Rules) -> None:
     if extent.assume_empty:
         raise RequestError("--assume-empty and --from-snapshot exclude each other")
-    read_header(snapshot).check(settings.input_topic, count, rules)
+    now = manifest_now(replace(settings, partitions=count), rules)
+    read_header(snapshot).check(settings.input_topic, now)
 
 
 def _ranges(

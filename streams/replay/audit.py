@@ -23,6 +23,7 @@ from streams.replay.offset_ranges import OffsetRange, exact_ranges
 from streams.replay.published import Published, PublishedSink, Target, header, ladder_of, marks, shown
 from streams.replay.snapshot import read_header, read_offsets, read_partition
 from streams.runtime.changelog import PartitionState, different_rows, read_state
+from streams.runtime.deployment import manifest_now
 from streams.runtime.reader import high_watermarks, read_up_to, reading
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.wire.encode import ERROR_HEADER
@@ -117,9 +118,9 @@ async def audit(request: AuditRequest, start: Start = lambda _: lambda _: None) 
     states = await asyncio.gather(*(read_state(settings, partition) for partition in range(count)))
     ends = await _published_ends(settings)
     bounds = await read_bounds(settings, range(count))
-    ranges = exact_ranges(bounds, _snapshot_offsets(request, settings))
+    ranges = exact_ranges(bounds, snapshot_offsets(request, settings))
     advance = start(sum(s.end - s.start for s in ranges) + sum(ends.values()))
-    run = _Audit(replace(request, settings=settings), AuditReport(request.limit), ends, advance)
+    run = AuditRun(replace(request, settings=settings), AuditReport(request.limit), ends, advance)
     for offset_range, state in zip(ranges, states, strict=True):
         await run.fold(offset_range, state)
     await run.compare()
@@ -127,10 +128,11 @@ async def audit(request: AuditRequest, start: Start = lambda _: lambda _: None) 
     return run.report
 
 
-def _snapshot_offsets(request: AuditRequest, settings: Settings) -> dict[int, int] | None:
+def snapshot_offsets(request: AuditRequest, settings: Settings) -> dict[int, int] | None:
+    """Return the offset of each partition in the snapshot, if there is one. Raises ReplayError."""
     if request.snapshot is None:
         return None
-    read_header(request.snapshot).check(settings.input_topic, settings.partitions, request.rules)
+    read_header(request.snapshot).check(settings.input_topic, manifest_now(settings, request.rules))
     return read_offsets(request.snapshot)
 
 
@@ -144,7 +146,7 @@ async def _published_ends(settings: Settings) -> dict[TopicPartition, int]:
     return await high_watermarks(settings.bootstrap_servers, tps)
 
 
-class _Audit:
+class AuditRun:
     """One audit under way: `fold` each partition, `compare` what was published, `describe` what differs."""
 
     def __init__(
@@ -179,17 +181,22 @@ class _Audit:
             self._account(
                 offset_range, f"{offset_range.start} to {offset_range.end}", f"watermark {state.offset}"
             )
-        await self._find_deleted()
         due = min(state.offset, offset_range.end)
         self.report.offsets.append(due)
-        expected = self._expected[offset_range.partition] = _Expected(offset_range, due)
-        replay = self._replay(
-            offset_range, lambda record, offset: self._expect(expected, record, offset), self._advance
-        )
+        replay = await self._expecting(offset_range, due)
         await replay.run(due)
         self._compare_rows(offset_range, replay.fold.rows(), state)
         self._compare_counts(offset_range, replay.fold.counts, state.counts)
         await replay.run()
+
+    async def expect(self, offset_range: OffsetRange) -> None:
+        """Fold one partition, and keep what it publishes; nothing of it has to be there."""
+        replay = await self._expecting(offset_range, offset_range.start)
+        await replay.run()
+
+    def sequences(self, partition: int) -> Mapping[Target, Matching]:
+        """Return what is expected of an input partition, by where it is published."""
+        return self._expected[partition].sequences
 
     async def compare(self) -> None:
         """Read everything published, and compare it with what was expected."""
@@ -202,6 +209,13 @@ class _Audit:
                 for index in sequence.missing(expected.due):
                     self._note_expected(Kind.MISSING, partition, target, index)
         self._note_others()
+
+    async def _expecting(self, offset_range: OffsetRange, due: int) -> PartitionReplay:
+        await self._find_deleted()
+        expected = self._expected[offset_range.partition] = _Expected(offset_range, due)
+        return self._replay(
+            offset_range, lambda record, offset: self._expect(expected, record, offset), self._advance
+        )
 
     async def describe(self) -> None:
         """Fold once more as far as needed to show the expected records, of which only hashes were kept."""

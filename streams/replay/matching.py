@@ -91,6 +91,15 @@ class Matching:
             return self._check_timestamp(position, marks)
         return self._find_elsewhere(marks)
 
+    def reached(self) -> int:
+        """Return the offset behind the last input whose record was found; 0 when none was."""
+        return self._offsets[self._next - 1] + 1 if self._begun else 0
+
+    def first_from(self, offset: int) -> int | None:
+        """Return the first input offset, from one on, of a record expected behind all that were found."""
+        position = max(self._next, bisect_left(self._offsets, offset))
+        return self._offsets[position] if position < len(self._offsets) else None
+
     def missing(self, due: int) -> list[int]:
         """Return what was expected of input offsets below `due` and not found, when all is read."""
         late = range(self._next, bisect_left(self._offsets, due))

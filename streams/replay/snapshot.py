@@ -1,65 +1,51 @@
 """Snapshots: the rows of every partition with the offset they are of, in one file of JSON lines.
 
-The first line says what they are rows of: format, application, topic, partitions, rules. Then comes for each
+The first line says what they are rows of: format, application, topic, manifest. Then comes for each
 partition a line with its offset, its account and how many rows follow, and these, by key. Equal states make
 equal files.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
+from streams.core.manifest import Manifest, manifest_of
 from streams.files.jsonl import open_lines
 from streams.files.tables import EventWriter, open_writer
 from streams.replay.errors import ReplayError
-from streams.replay.folding import Rules
 from streams.runtime.changelog import PartitionState
 
 FORMAT = "ladderlog-snapshot"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a snapshot is of; `ladders` are the described rules."""
+    """What a snapshot is of: a deployment, its input topic, and what its rows were made by."""
 
     app_id: str
     topic: str
-    partitions: int
-    ladders: Mapping[str, Any]
+    manifest: Manifest
 
-    def check(self, topic: str, partitions: int, rules: Rules) -> None:
-        """Raise ReplayError when a replay of that topic by those rules cannot go on from it."""
-        if (self.topic, self.partitions) != (topic, partitions):
-            raise ReplayError(
-                f"the snapshot is of topic {self.topic} with {self.partitions} partitions, not of {topic} "
-                f"with {partitions}"
-            )
-        wanted = described(rules)
-        for ladder in sorted(self.ladders.keys() | wanted.keys()):
-            if self.ladders.get(ladder) != wanted.get(ladder):
-                raise ReplayError(
-                    f"the snapshot was made by other rules: ladder {ladder!r} was "
-                    f"{self.ladders.get(ladder)}, the ladder file has {wanted.get(ladder)}"
-                )
+    def check(self, topic: str, now: Manifest) -> None:
+        """Raise ReplayError when a replay of that topic by `now` cannot go on from it.
 
-
-def described(rules: Rules) -> dict[str, Any]:
-    """Return rules as plain JSON, by ladder."""
-    rules_document: dict[str, Any] = orjson.loads(
-        orjson.dumps({name: ladder_rules.described() for name, ladder_rules in rules.items()})
-    )
-    return rules_document
+        A ladder that was not there then has no rows in it, and may be there now.
+        """
+        differences = [] if self.topic == topic else [f"topic: {self.topic}, now {topic}"]
+        differences += self.manifest.differences(now, used=self.manifest.ladders)
+        if differences:
+            raise ReplayError("the snapshot is of something else:\n  " + "\n  ".join(differences))
 
 
 def write_snapshot(path: str, header: Header, states: Iterable[PartitionState]) -> int:
     """Write a snapshot, packed by its ending, and give the number of rows."""
     written = 0
     with open_writer(path, "jsonl") as writer:
-        writer.write({"format": FORMAT, "version": VERSION, **vars(header)})
+        writer.write({"format": FORMAT, "version": VERSION, **_header_document(header)})
         for partition, state in enumerate(states):
             _write_partition(writer, partition, state)
             written += len(state.rows)
@@ -77,7 +63,7 @@ def read_offsets(path: str) -> dict[int, int]:
     with _opened(path) as lines:
         header = _header(path, lines)
         offsets = {}
-        for partition in range(header.partitions):
+        for partition in range(header.manifest.partitions):
             start = _partition_start(path, lines, partition)
             offsets[partition] = int(start["offset"])
             _skip(path, lines, start["rows"])
@@ -88,7 +74,7 @@ def read_partition(path: str, wanted: int) -> PartitionState:
     """Read the rows of one partition."""
     with _opened(path) as lines:
         header = _header(path, lines)
-        for partition in range(header.partitions):
+        for partition in range(header.manifest.partitions):
             start = _partition_start(path, lines, partition)
             if partition != wanted:
                 _skip(path, lines, start["rows"])
@@ -120,7 +106,11 @@ def _header(path: str, lines: IO[bytes]) -> Header:
         raise ReplayError(f"{path}: is no snapshot")
     if start["version"] != VERSION:
         raise ReplayError(f"{path}: is a snapshot of version {start['version']}, not {VERSION}")
-    return Header(start["app_id"], start["topic"], start["partitions"], start["ladders"])
+    return Header(start["app_id"], start["topic"], manifest_of(start["manifest"]))
+
+
+def _header_document(header: Header) -> dict[str, Any]:
+    return {"app_id": header.app_id, "topic": header.topic, "manifest": header.manifest.document()}
 
 
 def _partition_start(path: str, lines: IO[bytes], partition: int) -> dict[str, Any]:

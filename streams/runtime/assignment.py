@@ -13,7 +13,8 @@ from aiokafka.structs import ConsumerRecord
 
 from streams.runtime.clock import Clock
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED, leave_at_once
-from streams.runtime.partition import Partition, RefusedError
+from streams.runtime.partition import Partition
+from streams.runtime.refusals import RefusedError
 from streams.runtime.transport import Records
 
 log = logging.getLogger(__name__)

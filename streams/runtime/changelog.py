@@ -8,12 +8,15 @@ from typing import Any
 import orjson
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from streams.core.manifest import Manifest, manifest_of
 from streams.core.outcomes import OutcomeCounts
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
 
 # The key of the row that says of which offset the others are. Row keys of the ladders have a slash.
 WATERMARK = b"watermark"
+# The key of the row that says by which rules, in how many partitions and by which fold the others were made.
+MANIFEST = b"manifest"
 # Once to the end, then once more to what became the end meanwhile: while the first, long pass was under way,
 # compaction may have taken away a row not read yet for the sake of a newer one behind that end.
 _PASSES = 2
@@ -21,11 +24,15 @@ _PASSES = 2
 
 @dataclass(frozen=True)
 class PartitionState:
-    """A partition's state: encoded rows by key, the offset of the first record not in them, the counts."""
+    """A partition's state: encoded rows by key, the offset of the first record not in them, the counts.
+
+    `manifest` says what they were made by; None where no worker has been yet, or before there were manifests.
+    """
 
     offset: int = 0
     rows: Mapping[str, bytes] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    manifest: Manifest | None = None
 
 
 async def read_state(settings: Settings, partition: int) -> PartitionState:
@@ -33,7 +40,8 @@ async def read_state(settings: Settings, partition: int) -> PartitionState:
     async with reading(settings.bootstrap_servers) as reader:
         rows, _ = await read_changelog(reader, TopicPartition(settings.changelog_topic, partition))
     offset, counts = decode_watermark(rows.pop(WATERMARK, None))
-    return PartitionState(offset, {key.decode(): value for key, value in rows.items()}, counts)
+    manifest = decode_manifest(rows.pop(MANIFEST, None))
+    return PartitionState(offset, {key.decode(): value for key, value in rows.items()}, counts, manifest)
 
 
 async def read_states(settings: Settings) -> list[PartitionState]:
@@ -44,11 +52,11 @@ async def read_states(settings: Settings) -> list[PartitionState]:
 
 
 async def read_changelog(reader: AIOKafkaConsumer, tp: TopicPartition) -> tuple[dict[bytes, bytes], int]:
-    """Return the rows in one partition of a changelog, the watermark among them, and the end they go up to.
+    """Return the rows in one partition of a changelog and the end they go up to.
 
-    `reader` is a started `new_reader`: nothing of a transaction that is still open is seen, and as rows and
-    watermark are written in one transaction to one partition, they are of one offset. Keys stay encoded,
-    which saves a worker with a million rows 16 MB.
+    Watermark and manifest are among them. `reader` is a started `new_reader`: nothing of a transaction that
+    is still open is seen, and as rows and watermark are written in one transaction to one partition, they are
+    of one offset. Keys stay encoded, which saves a worker with a million rows 16 MB.
     """
     rows: dict[bytes, bytes] = {}
     start: int | None = None
@@ -102,3 +110,13 @@ def decode_watermark(value: bytes | None) -> tuple[int, dict[str, int]]:
         return 0, {}
     watermark = orjson.loads(value)
     return watermark["offset"], watermark["counts"]
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Return a manifest as its row."""
+    return orjson.dumps(manifest.document())
+
+
+def decode_manifest(value: bytes | None) -> Manifest | None:
+    """Return the manifest of a row; None without a row."""
+    return None if value is None else manifest_of(orjson.loads(value))

@@ -9,7 +9,7 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import orjson
@@ -19,12 +19,16 @@ from aiokafka.structs import ConsumerRecord
 from streams.core.events import Event, Rejected
 from streams.core.ladder import Folded
 from streams.core.ladders import Ladders
+from streams.core.manifest import Manifest
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
+from streams.core.rules import LadderRules
 from streams.processor import EVENTS_TOGETHER, Decoded, no_collection, process
-from streams.runtime.changelog import WATERMARK, decode_watermark, read_changelog
-from streams.runtime.clock import timestamp_ms
+from streams.runtime.changelog import MANIFEST, WATERMARK, decode_manifest, decode_watermark, read_changelog
+from streams.runtime.clock import clock_of_environment, timestamp_ms
+from streams.runtime.deployment import manifest_now
 from streams.runtime.reader import LogProbe, end_offset, high_watermarks, new_reader
+from streams.runtime.refusals import RefusedError, check_offset, settle_manifest
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import (
     TRANSACTION_TIMEOUT_MS,
@@ -38,10 +42,6 @@ from streams.wire.decode import decode_consumed
 log = logging.getLogger(__name__)
 
 
-class RefusedError(Exception):
-    """The partition's state is not what its committed offset says, or not of these rules: do not run."""
-
-
 class Partition:
     """The owner of one input partition: `open` it, `apply` batches in order, `close` it.
 
@@ -52,7 +52,7 @@ class Partition:
     def __init__(
         self,
         settings: Settings,
-        new_ladders: Callable[[], Ladders],
+        rules: Mapping[str, LadderRules],
         partition: int,
         transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS,
     ) -> None:
@@ -62,11 +62,13 @@ class Partition:
         self.is_open = False
         self.games = 0
         self.counts = OutcomeCounts()
-        self.ladders = new_ladders()
-        self._new_ladders = new_ladders
+        self.ladders = Ladders(rules)
+        self._rules = rules
         self._changelog = TopicPartition(settings.changelog_topic, partition)
         # Behind the marker of our last transaction; -1 while nothing was loaded.
         self._changelog_end = -1
+        # What the changelog does not say yet of the rules it is made by.
+        self._manifest: Manifest | None = None
         self._writer = PartitionWriter(settings, partition, transaction_timeout_ms)
         self._log_probe = LogProbe(settings.bootstrap_servers, self.tp)
         self._week_timer = WeekTimer(self._log_probe)
@@ -80,6 +82,8 @@ class Partition:
         started = time.monotonic()
         await self._writer.start()
         loaded = await self._load()
+        if self._manifest is not None:
+            await self._write_manifest(self._manifest)
         log.info(
             "partition %d: owner from offset %d on, %s in %.2f s",
             self.tp.partition,
@@ -161,22 +165,42 @@ class Partition:
             if end == self._changelog_end and (committed or 0) == self.next_offset:
                 return None
             rows, end = await read_changelog(reader, self._changelog)
-            offset, counts = decode_watermark(rows.pop(WATERMARK, None))
-            loaded = len(rows)
-            self.ladders = self._load_rows(rows)
-        except (Rejected, ValueError) as error:
-            raise RefusedError(f"partition {self.tp.partition}: {error}") from error
         finally:
             await reader.stop()
+        offset, counts = decode_watermark(rows.pop(WATERMARK, None))
+        check_offset(self.settings, self.tp, offset, committed, log_ends[self.tp])
+        self._settle_manifest(rows)
+        loaded = len(rows)
+        try:
+            self.ladders = self._load_rows(rows)
+        except (Rejected, ValueError, TypeError, KeyError) as error:
+            raise RefusedError(
+                f"partition {self.tp.partition}: the changelog {self._changelog.topic} is damaged: "
+                f"{error!r}. Stop the workers and run `ladderlog restore`"
+            ) from error
         self._changelog_end = end
-        self._check_watermark(offset, committed)
         self.next_offset = offset
         self.counts = OutcomeCounts(**counts)
         return loaded
 
+    def _settle_manifest(self, rows: dict[bytes, bytes]) -> None:
+        """Take the manifest out of the rows, and see that they are of these rules. Raises RefusedError."""
+        manifest = decode_manifest(rows.pop(MANIFEST, None))
+        now = manifest_now(self.settings, self._rules)
+        self._manifest = settle_manifest(self.settings, self.tp.partition, manifest, now, rows)
+
+    async def _write_manifest(self, manifest: Manifest) -> None:
+        """Write the manifest before anything follows from its rules: whoever looks knows the deployment."""
+        transaction = self.new_transaction()
+        transaction.append_manifest(manifest, timestamp_ms(clock_of_environment().now()))
+        async with transaction.open():
+            last_offsets = await transaction.send()
+        self._changelog_end = last_offsets[self._changelog] + 1 + TXN_MARKER_OFFSETS
+        self._manifest = None
+
     def _load_rows(self, rows: dict[bytes, bytes]) -> Ladders:
         """Return ladders with these rows, which are taken out of the dictionary one by one to save memory."""
-        ladders = self._new_ladders()
+        ladders = Ladders(self._rules)
         # Nothing of this is garbage, and looking at all of it again and again takes a seventh of the time.
         with no_collection():
             while rows:
@@ -185,18 +209,6 @@ class Partition:
         # A million rows: no garbage collection needs to look at them again.
         gc.freeze()
         return ladders
-
-    def _check_watermark(self, offset: int, committed: int | None) -> None:
-        if offset == (committed or 0):
-            return
-        raise RefusedError(
-            f"{self.tp.topic} partition {self.tp.partition}: the rows are those of offset {offset}, but "
-            f"group {self.settings.app_id!r} has committed offset {committed}. Somebody moved the group's "
-            f"offset, it expired, or the changelog {self._changelog.topic} was changed. To go on from the "
-            f"rows, stop the workers and set the group's offset back to {offset} "
-            f"(kafka-consumer-groups.sh --reset-offsets --to-offset {offset}); to rebuild the rows from "
-            f"the log, start under another --app-id."
-        )
 
 
 class _Sink:

@@ -19,7 +19,6 @@ from aiokafka.structs import ConsumerRecord
 
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
 from streams.core.events import CORRECTIONS_APPLIED, CompetitionClosed, Output, RatingChanged, Rejected
-from streams.core.ladders import Ladders
 from streams.core.outcomes import NOTED, OutcomeCounts
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
@@ -91,7 +90,7 @@ class _Rebuild:
     def __init__(self, settings: Settings, rules: Mapping[str, LadderRules], partition: int) -> None:
         self._settings = settings
         self._rules = rules
-        self._partition = Partition(settings, lambda: Ladders(rules), partition, _TRANSACTION_TIMEOUT_MS)
+        self._partition = Partition(settings, rules, partition, _TRANSACTION_TIMEOUT_MS)
         self._tp = self._partition.tp
         self._plan = CorrectionPlan(settings.app_id)
         self._report = RebuildReport(partition)

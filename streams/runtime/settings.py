@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from streams.core.events import COMPETITION_CLOSED, GAME_FINISHED, GAME_IGNORED, GAME_REJECTED, RATING_CHANGED
 
+CHANGELOG_SUFFIX = "-ladders-tables"
 OUTPUT_TOPICS = (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
 
 
@@ -38,7 +39,12 @@ class Settings:
     @property
     def changelog_topic(self) -> str:
         """Return the full name of the changelog of the ladders' rows."""
-        return self.topic(f"{self.app_id}-ladders-tables")
+        return self.topic(f"{self.app_id}{CHANGELOG_SUFFIX}")
+
+    @property
+    def all_topics(self) -> list[str]:
+        """Return the full name of every topic: the input, those published to, and the changelog."""
+        return [self.input_topic, *map(self.topic, OUTPUT_TOPICS), self.changelog_topic]
 
     @property
     def source(self) -> str:

@@ -95,11 +95,21 @@ async def check_topics(settings: Settings) -> list[str]:
         return [f"{topic}: {mistake}" for topic, of_topic in mistakes.items() for mistake in of_topic]
 
 
+async def topics_on(bootstrap_servers: str) -> dict[str, int]:
+    """Return the number of partitions of every topic there is. Raises KafkaError when nobody answers.
+
+    All are asked for: a broker may create a topic that is asked for by its name, and whoever asks a missing
+    one for its offsets waits until the request times out. So this is asked first.
+    """
+    async with _administering(bootstrap_servers) as admin:
+        described = await admin.describe_topics()
+    return {topic["topic"]: len(topic["partitions"]) for topic in described if not topic["error_code"]}
+
+
 async def partition_counts(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, int]:
     """Return how many partitions each topic has; a topic that is missing is left out."""
-    async with _administering(bootstrap_servers) as admin:
-        described = await _describe(admin, topics)
-    return {topic: len(description["partitions"]) for topic, description in described.items()}
+    there = await topics_on(bootstrap_servers)
+    return {topic: there[topic] for topic in topics if topic in there}
 
 
 @asynccontextmanager
@@ -114,8 +124,11 @@ async def _administering(bootstrap_servers: str) -> AsyncIterator[AIOKafkaAdminC
 
 async def _describe(admin: AIOKafkaAdminClient, topics: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the broker's description of each topic that is there."""
-    described = await admin.describe_topics(list(topics))
-    return {topic["topic"]: topic for topic in described if not topic["error_code"]}
+    wanted = set(topics)
+    described = await admin.describe_topics()
+    return {
+        topic["topic"]: topic for topic in described if topic["topic"] in wanted and not topic["error_code"]
+    }
 
 
 def _max_bytes(name: str) -> int:

@@ -12,13 +12,14 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
 from streams.core.events import GAME_REJECTED, RATING_CHANGED, Event, Rejected
+from streams.core.manifest import Manifest
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.runtime.batches import Batches, Target, partition_of
-from streams.runtime.changelog import WATERMARK, encode_row, encode_watermark
+from streams.runtime.changelog import MANIFEST, WATERMARK, encode_manifest, encode_row, encode_watermark
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
-from streams.wire.encode import Record, encode_published
+from streams.wire.encode import Headers, Record, encode_published
 
 # An open transaction of a worker that died holds up every read_committed reader until the next owner's
 # producer starts, at most this long. A transaction of 30,000 games takes well under two seconds.
@@ -30,6 +31,10 @@ _MAX_REQUEST_BYTES = 8 * 1024 * 1024
 # Right after a commit the broker may answer CONCURRENT_TRANSACTIONS for a moment; the default of 100 ms
 # would make every transaction wait that long.
 _RETRY_BACKOFF_MS = 5
+
+
+# Key, value and headers of any record.
+EncodedRecord = tuple[bytes | None, bytes | None, Headers]
 
 
 class PartitionWriter:
@@ -114,6 +119,10 @@ class PartitionTransaction:
                 target = (self._settings.topic(topic), self._input.partition)
             self._batches.append(target, timestamp, key, value, headers)
 
+    def append_to(self, target: Target, record: EncodedRecord, timestamp: int) -> None:
+        """Append a record as it is to a partition of a topic, which has its full name."""
+        self._batches.append(target, timestamp, *record)
+
     def append_input(self, record: Record, timestamp: int) -> None:
         """Append a record to the input itself, behind whatever is there by then."""
         self._batches.append(self._input, timestamp, *record)
@@ -127,6 +136,10 @@ class PartitionTransaction:
         """Append the row that says that the rows are those of an offset, with these counts."""
         watermark = encode_watermark(offset, counts)
         self._batches.append(self._changelog, timestamp, WATERMARK, watermark)
+
+    def append_manifest(self, manifest: Manifest, timestamp: int) -> None:
+        """Append the row that says what the rows are made by."""
+        self._batches.append(self._changelog, timestamp, MANIFEST, encode_manifest(manifest))
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:

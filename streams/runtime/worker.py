@@ -4,15 +4,15 @@ import getpass
 import logging
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import faust
 from faust.types import TP
 
-from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
+from streams.core.rules import LadderRules
 from streams.runtime.assignment import Assignment
 from streams.runtime.clock import clock_of_environment
 from streams.runtime.exit_statuses import EXIT_FAILED, leave_at_once
@@ -20,6 +20,7 @@ from streams.runtime.log_filter import quieten
 from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
 from streams.runtime.settings import Settings
+from streams.runtime.topic_watch import LOOK_INTERVAL, TopicWatch
 from streams.runtime.transport import BatchSchema, BatchTransport
 from streams.runtime.watchdog import CHECK_INTERVAL, Watchdog
 
@@ -43,18 +44,18 @@ _TICK_SECONDS = 1.0
 
 
 def run_worker(
-    settings: Settings, new_ladders: Callable[[], Ladders], loglevel: str = "info", *, ends_weeks: bool = True
+    settings: Settings, rules: Mapping[str, LadderRules], loglevel: str = "info", *, ends_weeks: bool = True
 ) -> None:
     """Run a worker until a signal stops it, and end the process (`exit_statuses` says with which status).
 
     With `ends_weeks` it appends the week-ended records of its partitions when they are due.
     """
     quieten()
-    app = new_app(settings, new_ladders, ends_weeks=ends_weeks)
+    app = new_app(settings, rules, ends_weeks=ends_weeks)
     faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
 
 
-def new_app(settings: Settings, new_ladders: Callable[[], Ladders], *, ends_weeks: bool) -> faust.App:
+def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, ends_weeks: bool) -> faust.App:
     """Return the Faust app of a worker."""
     app = faust.App(
         settings.app_id,
@@ -79,7 +80,7 @@ def new_app(settings: Settings, new_ladders: Callable[[], Ladders], *, ends_week
         broker_rebalance_timeout=REBALANCE_TIMEOUT,
     )
     app.transport = BatchTransport(app.conf.broker, app)
-    _attach(app, settings, new_ladders, ends_weeks=ends_weeks)
+    _attach(app, settings, rules, ends_weeks=ends_weeks)
     return app
 
 
@@ -89,14 +90,12 @@ def _faust_folder() -> Path:
 
 
 def _attach(
-    app: faust.App, settings: Settings, new_ladders: Callable[[], Ladders], *, ends_weeks: bool
+    app: faust.App, settings: Settings, rules: Mapping[str, LadderRules], *, ends_weeks: bool
 ) -> None:
     async def seek(partition: Partition, offset: int) -> None:
         await app.consumer.seek(TP(*partition.tp), offset)
 
-    assignment = Assignment(
-        lambda number: Partition(settings, new_ladders, number), seek, clock_of_environment()
-    )
+    assignment = Assignment(lambda number: Partition(settings, rules, number), seek, clock_of_environment())
     # Without acks, or Faust would take what lies within a fetch for a gap, and keep every gap for ever.
     games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions, acks=False)
 
@@ -135,6 +134,20 @@ def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, *,
     @app.task
     async def watch() -> None:
         await _watch(app, settings, assignment)
+
+    @app.task
+    async def watch_topics() -> None:
+        await _watch_topics(app, settings, assignment)
+
+
+async def _watch_topics(app: faust.App, settings: Settings, assignment: Assignment) -> None:
+    """End the process when its topics or the broker are gone."""
+    topic_watch = TopicWatch(settings)
+    while not app.should_stop:
+        await app.sleep(LOOK_INTERVAL)
+        ending = await topic_watch.look(assignment.partitions, time.monotonic())
+        if ending is not None and not app.should_stop:
+            leave_at_once(ending.status, ending.reason)
 
 
 async def _report(app: faust.App, assignment: Assignment) -> None:

@@ -10,10 +10,11 @@ from click.testing import CliRunner, Result
 from season import LADDER_FILE, Event, events
 
 from streams.cli.replay import replay_command
+from streams.core.manifest import Manifest
 from streams.files.ladder_file import read_ladders
 from streams.files.rate import RateFiles, rate_lines
 from streams.replay.positions import parse_position
-from streams.replay.snapshot import Header, described, read_offsets, read_partition, write_snapshot
+from streams.replay.snapshot import Header, read_offsets, read_partition, write_snapshot
 from streams.runtime.changelog import PartitionState
 
 NOBODY = SimpleNamespace(update=lambda _: None)
@@ -167,7 +168,7 @@ def test_positions_are_offsets_or_moments_with_their_utc_offset() -> None:
 
 def test_a_snapshot_file_holds_rows_and_offsets_and_says_what_it_is_of(folder: Path, tmp_path: Path) -> None:
     rules = read_ladders(folder / "ladders.toml")
-    header = Header("app", "games", 2, described(rules))
+    header = Header("app", "games", Manifest.of(rules, 2, "1.0"))
     states = [
         PartitionState(3, {"b": b"[1,2]", "a": b'{"x":1.5}'}, {"read": 3}),
         PartitionState(7, {"c": b"1"}, {"read": 7}),

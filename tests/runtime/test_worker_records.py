@@ -14,7 +14,6 @@ from sites import Site
 from workers import Worker
 
 from streams.core.events import REJECTIONS
-from streams.core.ladders import Ladders
 from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
 from streams.runtime.topics import MAX_INPUT_BYTES
@@ -203,7 +202,7 @@ def test_only_committed_games_of_a_transactional_producer_count(
 
 async def checked(site: Site, next_offsets: dict[int, int], moments: list[float]) -> set[int]:
     """Look at partitions that do not move at each moment, and give those that are found stuck."""
-    partitions = [Partition(site.settings, lambda: Ladders(site.rules), number) for number in next_offsets]
+    partitions = [Partition(site.settings, site.rules, number) for number in next_offsets]
     for partition in partitions:
         partition.next_offset = next_offsets[partition.tp.partition]
         partition.is_open = True

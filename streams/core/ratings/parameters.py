@@ -92,14 +92,24 @@ def parse_duration(value: Any, where: str) -> timedelta:
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
+def duration_text(span: timedelta) -> str:
+    """Return a span of time as the ladder file has it, in the largest unit that divides it, such as 36h."""
+    seconds = int(span.total_seconds())
+    for unit, name in reversed(_UNITS.items()):
+        length = int(timedelta(**{name: 1}).total_seconds())
+        if seconds and seconds % length == 0:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
 def described(parameters: Any) -> dict[str, Any]:
-    """Give every parameter as plain JSON, spans of time in seconds: what a replay must be given again."""
+    """Return every parameter as plain JSON, as the ladder file has it: `parse` takes it back."""
     values = {item.name: getattr(parameters, item.name) for item in fields(parameters)}
-    return {name: int(v.total_seconds()) if isinstance(v, timedelta) else v for name, v in values.items()}
+    return {name: duration_text(v) if isinstance(v, timedelta) else v for name, v in values.items()}
 
 
 def defaults(parameters: type) -> dict[str, Any]:
-    """Give the default of every parameter, as declared."""
+    """Return the default of every parameter, as declared."""
     return {item.name: item.default for item in fields(parameters) if item.default is not MISSING}
 
 

@@ -1,0 +1,62 @@
+"""What happens to topics and groups on a site: deleted, made again, emptied."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.protocol.admin import DeleteGroupsRequest
+from replaying import delete
+from sites import PATIENCE, Site
+
+from streams.runtime.topics import ensure_topics, topics_on
+
+
+def delete_topics(site: Site, topics: Sequence[str]) -> None:
+    """Delete topics, and wait until they are gone."""
+    asyncio.run(_delete_topics(site, list(topics)))
+
+
+def make_again(site: Site, topics: Sequence[str]) -> None:
+    """Delete topics and make them again, empty."""
+    delete_topics(site, topics)
+    asyncio.run(ensure_topics(site.settings))
+
+
+def empty(site: Site, topic: str) -> None:
+    """Delete all records of a topic; its offsets go on."""
+    ends = dict.fromkeys(range(asyncio.run(topics_on(site.settings.bootstrap_servers))[topic]), -1)
+    delete(site, topic, ends)
+
+
+def delete_group(site: Site) -> None:
+    """Delete the consumer group with its offsets, as the broker does when they expire."""
+    asyncio.run(_delete_group(site))
+
+
+async def _delete_topics(site: Site, topics: list[str]) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=site.settings.bootstrap_servers)
+    await admin.start()
+    try:
+        await admin.delete_topics(topics)
+    finally:
+        await admin.close()
+    deadline = time.monotonic() + PATIENCE
+    while set(topics) & (await topics_on(site.settings.bootstrap_servers)).keys():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{topics} are still there")
+        await asyncio.sleep(0.1)
+
+
+async def _delete_group(site: Site) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=site.settings.bootstrap_servers)
+    await admin.start()
+    try:
+        coordinator = await admin.find_coordinator(site.settings.app_id)
+        # The admin client has no call of its own for it.
+        response = await admin._send_request(  # noqa: SLF001
+            DeleteGroupsRequest([site.settings.app_id]), coordinator
+        )
+        assert [code for _, code in response.results] == [0]
+    finally:
+        await admin.close()
