@@ -47,8 +47,8 @@ async def _work(site: Site, settings: Settings, at_most: int | None) -> None:
     found = await read_topic(settings.bootstrap_servers, settings.input_topic)
     for number, records in found.items():
         partition = Partition(settings, site.rules, number)
-        await partition.open()
         try:
+            await partition.open()
             left = [record for record in records if record.offset >= partition.next_offset][:at_most]
             for start in range(0, len(left), BATCH):
                 await partition.apply(left[start : start + BATCH])

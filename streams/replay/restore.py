@@ -204,7 +204,7 @@ class _Restore:
     def _check_ends(self, found: Sequence[_Found]) -> None:
         """Raise RestoreError when a partition has come further than its log goes."""
         for number, there in enumerate(found):
-            known = max(there.state.offset, there.committed or 0)
+            known = there.state.offset or there.committed or 0
             if known > there.log_end:
                 tp = TopicPartition(self._settings.input_topic, number)
                 raise RestoreError(made_again(tp, known, there.log_end))
@@ -277,11 +277,7 @@ class _Restore:
     ) -> Restored:
         """Fold a partition up to an offset, and return what is different there."""
         number = offset_range.partition
-        missing = Counter(
-            (target, matching.content(position), matching.offset(position))
-            for target, matching in sequences.items()
-            for position in matching.missing(offset)
-        )
+        missing = _missing(sequences, offset)
         restored = Restored(number, offset, there.state.offset, there.committed)
 
         def keep(record: Published, at: int) -> None:
@@ -333,6 +329,15 @@ def _offset_of(
     ]
     silent = min(unpublished, default=offset_range.end)
     return max(reached, min(there.committed or 0, silent))
+
+
+def _missing(sequences: Mapping[Target, Matching], offset: int) -> Counter[tuple[Target, int, int]]:
+    """Return what inputs below an offset publish and the topics lack: where, content, input offset."""
+    return Counter(
+        (target, matching.content(position), matching.offset(position))
+        for target, matching in sequences.items()
+        for position in matching.missing(offset)
+    )
 
 
 def _different_rows(rows: Mapping[str, Any], there: Mapping[str, bytes]) -> dict[str, Any | None]:

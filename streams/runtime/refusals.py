@@ -52,7 +52,7 @@ def check_offset(
 
     `log_end` is the offset behind the last record of the input partition, committed or not.
     """
-    known = max(offset, committed or 0)
+    known = offset or committed or 0
     if known > log_end:
         raise RefusedError(made_again(tp, known, log_end))
     if offset != (committed or 0):

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED
@@ -51,16 +52,18 @@ class TopicWatch:
         try:
             topics = await topics_on(self._settings.bootstrap_servers)
             missing = [topic for topic in self._settings.all_topics if topic not in topics]
-            if not missing:
-                ends = await high_watermarks(
-                    self._settings.bootstrap_servers, [partition.tp for partition in offsets]
-                )
+            ends = {} if missing or not offsets else await self._ends(offsets)
         except (KafkaError, TimeoutError) as error:
             return self._unreachable(error, now)
         self._reached = now
         if missing:
             return Ending(EXIT_REFUSED, self._deleted(missing))
         return _made_again((partition, offset, ends[partition.tp]) for partition, offset in offsets.items())
+
+    async def _ends(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
+        return await high_watermarks(
+            self._settings.bootstrap_servers, [partition.tp for partition in partitions]
+        )
 
     def _unreachable(self, error: Exception, now: float) -> Ending | None:
         away = now - (now if self._reached is None else self._reached)

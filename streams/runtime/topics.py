@@ -24,6 +24,9 @@ MAX_STANDINGS_BYTES = 64 * MAX_RECORD_BYTES
 _TOPIC_EXISTS = 36
 _KEEP_FOR_EVER = "-1"
 _POLL_SECONDS = 0.5
+# How long a new topic may take to be known; who asks too early is told that it is missing.
+_CREATED_SECONDS = 30.0
+_CREATED_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ async def ensure_topics(settings: Settings) -> list[TopicReport]:
     async with _administering(settings.bootstrap_servers) as admin:
         specs = topic_specs(settings)
         created = {spec.name for spec in specs if await _create(admin, spec)}
+        await _await_created(admin, created)
         mistakes = await _mistakes(admin, [spec for spec in specs if spec.name not in created])
         return [TopicReport(spec, spec.name in created, tuple(mistakes.get(spec.name, ()))) for spec in specs]
 
@@ -103,7 +107,8 @@ async def topics_on(bootstrap_servers: str) -> dict[str, int]:
     """
     async with _administering(bootstrap_servers) as admin:
         described = await admin.describe_topics()
-    return {topic["topic"]: len(topic["partitions"]) for topic in described if not topic["error_code"]}
+    # One that has just been created may have no leader yet; there it is all the same.
+    return {topic["topic"]: len(topic["partitions"]) for topic in described}
 
 
 async def partition_counts(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, int]:
@@ -148,6 +153,16 @@ async def _create(admin: AIOKafkaAdminClient, spec: TopicSpec) -> bool:
         if code:
             raise for_code(code)(f"topic {spec.name}: {' '.join(str(part) for part in message)}")
     return True
+
+
+async def _await_created(admin: AIOKafkaAdminClient, topics: set[str]) -> None:
+    """Wait until topics that the controller has created are known to the broker that is asked."""
+    deadline = time.monotonic() + _CREATED_SECONDS
+    while True:
+        known = await _describe(admin, topics)
+        if len(known) == len(topics) or time.monotonic() >= deadline:
+            return
+        await asyncio.sleep(_CREATED_POLL_SECONDS)
 
 
 async def _mistakes(admin: AIOKafkaAdminClient, specs: list[TopicSpec]) -> dict[str, list[str]]:

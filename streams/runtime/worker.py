@@ -1,5 +1,6 @@
 """The Faust worker: one agent over the game-finished topic, ownership following Faust's assignment."""
 
+import asyncio
 import getpass
 import logging
 import tempfile
@@ -20,7 +21,7 @@ from streams.runtime.log_filter import quieten
 from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
 from streams.runtime.settings import Settings
-from streams.runtime.topic_watch import LOOK_INTERVAL, TopicWatch
+from streams.runtime.topic_watch import LOOK_INTERVAL, Ending, TopicWatch
 from streams.runtime.transport import BatchSchema, BatchTransport
 from streams.runtime.watchdog import CHECK_INTERVAL, Watchdog
 
@@ -52,7 +53,14 @@ def run_worker(
     """
     quieten()
     app = new_app(settings, rules, ends_weeks=ends_weeks)
-    faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
+    try:
+        faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
+    except Exception as error:  # whatever it is: Faust has given up
+        log.exception("Faust has given up")
+        ending = asyncio.run(TopicWatch(settings).look((), time.monotonic()))
+        if ending is None:
+            ending = Ending(EXIT_FAILED, f"the worker failed: {error!r}; leaving")
+        leave_at_once(ending.status, ending.reason)
 
 
 def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, ends_weeks: bool) -> faust.App:

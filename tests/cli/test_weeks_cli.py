@@ -123,7 +123,7 @@ def test_the_present_week_is_that_of_the_ladder_and_only_the_best_are_shown(site
 @pytest.mark.parametrize(
     ("ladder", "options", "message"),
     [
-        ("nowhere", [], "'nowhere' is not in "),
+        ("nowhere", [], "there is no ladder 'nowhere'; there are paris, angeles"),
         ("utc", ["--week", "2025-W53"], "'2025-W53' is no week such as 2026-W48"),
         ("utc", ["--week", "W46"], "'W46' is no week such as 2026-W48"),
         ("utc", ["--week", "2024-W01"], "nobody has played in week 2024-W01 of ladder 'utc'"),

@@ -1,6 +1,7 @@
 """`ladderlog audit`: no differences where there are none, and every one that there is."""
 
 import asyncio
+import tomllib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from workers import Worker
 
 from streams.cli.replay import audit_command
 from streams.core.events import GAME_IGNORED, RATING_CHANGED
+from streams.core.rules import parse_ladders
 from streams.replay.audit import AuditReport, AuditRequest, audit
 from streams.replay.matching import Kind
 from streams.runtime.changelog import WATERMARK
@@ -125,16 +127,26 @@ def test_what_is_missing_is_told_with_the_record_it_follows_from(site: Site) -> 
     assert any(text.startswith(f"account: {site.settings.changelog_topic}/0, watermark") for text in found)
 
 
-def test_other_rules_than_the_workers_are_found_out(site: Site) -> None:
+def test_the_deployments_own_rules_hold_whatever_file_is_given(site: Site) -> None:
     site.produce(events(300))
     work(site)
     other = site.folder / "other.toml"
     other.write_text(site.ladder_file.read_text() + "\n[ladders.rummy.fundox]\nstake = 20\n")
     result = command(site, f"--ladders={other}", "--limit=1")
 
-    assert result.exit_code == 1
-    assert "different: " in result.stdout
-    assert result.stdout.count("\ndifferent: ") + result.stdout.startswith("different: ") == 1
+    assert result.exit_code == 0
+    assert f"note: {other}: ladders.rummy.fundox.stake: 16, now 20" in result.stderr
+
+
+def test_other_rules_than_those_it_was_published_by_are_found_out(site: Site) -> None:
+    site.produce(events(300))
+    work(site)
+    text = site.ladder_file.read_text() + "\n[ladders.rummy.fundox]\nstake = 20\n"
+    request = AuditRequest(site.settings, parse_ladders(tomllib.loads(text)), limit=1)
+    report = asyncio.run(audit(request))
+
+    assert Kind.DIFFERENT in report.totals
+    assert [difference.kind for difference in report.differences].count(Kind.DIFFERENT) == 1
 
 
 def test_a_log_that_has_lost_its_beginning_is_audited_from_a_snapshot(site: Site) -> None:
