@@ -149,9 +149,14 @@ class Ladders:
         if known is None:
             rules = self._rules.get(ladder)
             if rules is None:
-                raise Rejected("unknown-ladder", f"ladder: {ladder!r} is not in the ladder file")
+                raise unknown_ladder(ladder)
             known = self._ladders[ladder] = Ladder(rules, self._corrections)
         return known
+
+
+def unknown_ladder(ladder: str) -> Rejected:
+    """Return what is wrong with a record of a ladder that there is not."""
+    return Rejected("unknown-ladder", f"ladder: {ladder!r} is not in the ladder file")
 
 
 class _Run:

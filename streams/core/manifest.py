@@ -15,6 +15,8 @@ from streams.core.rules import LadderRules, rules_from
 # on from by another. `tests/core/test_manifest.py` says when that has happened.
 FOLD_VERSION = 1
 
+_SYSTEMS, _SINCE = "systems", "since"
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -28,7 +30,10 @@ class Manifest:
     @classmethod
     def of(cls, rules: Mapping[str, LadderRules], partitions: int, program: str = "") -> "Manifest":
         """Return the manifest of a deployment that rates by these rules with this program."""
-        described = {ladder: ladder_rules.described() for ladder, ladder_rules in rules.items()}
+        described = {
+            ladder: _known_since(ladder_rules.described(), ladder_rules.since)
+            for ladder, ladder_rules in rules.items()
+        }
         return cls(partitions, described, program=program)
 
     def document(self) -> dict[str, Any]:
@@ -59,13 +64,16 @@ class Manifest:
             yield f"fold version: {self.fold}, now {now.fold}"
         yield from ladder_differences(self.ladders, now.ladders, used)
 
-    def taking(self, now: "Manifest", used: Collection[str]) -> "Manifest":
+    def taking(self, now: "Manifest", used: Collection[str], offset: int) -> "Manifest":
         """Return this manifest with the ladders of `now` that are not used, which it has other or not at all.
 
-        A ladder that `now` has not any more is gone, unless it is used.
+        One that is new is known from `offset` on. A ladder that `now` has not any more is gone, unless used.
         """
-        kept = {ladder: table for ladder, table in self.ladders.items() if ladder in used}
-        return replace(self, ladders={**now.ladders, **kept}, program=now.program)
+        ladders = {ladder: table for ladder, table in self.ladders.items() if ladder in used}
+        for ladder, table in now.ladders.items():
+            since = self.ladders[ladder].get(_SINCE, 0) if ladder in self.ladders else offset
+            ladders.setdefault(ladder, _known_since(table, since))
+        return replace(self, ladders=ladders, program=now.program)
 
 
 def manifest_of(document: Mapping[str, Any]) -> Manifest:
@@ -85,8 +93,11 @@ def merged(manifests: Mapping[int, Manifest | None], home_of: Callable[[str], in
     ladders: dict[str, Any] = {}
     for manifest in known.values():
         for ladder in manifest.ladders:
-            home = known.get(home_of(ladder), manifest)
-            if ladder in home.ladders:
+            home = known.get(home_of(ladder))
+            if home is None:
+                # Offsets are those of the home.
+                ladders[ladder] = _known_since(manifest.ladders[ladder], 0)
+            elif ladder in home.ladders:
                 ladders[ladder] = home.ladders[ladder]
     return replace(next(iter(known.values())), ladders=ladders)
 
@@ -114,11 +125,16 @@ def _table_differences(before: Mapping[str, Any], now: Mapping[str, Any], where:
     for system in systems:
         if system in systems_now:
             yield from _value_differences(systems[system], systems_now[system], f"{where}.{system}")
-    yield from _value_differences(_without_systems(before), _without_systems(now), where)
+    yield from _value_differences(_without(before, _SYSTEMS, _SINCE), _without(now, _SYSTEMS, _SINCE), where)
 
 
-def _without_systems(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if key != "systems"}
+def _known_since(table: Mapping[str, Any], since: int) -> dict[str, Any]:
+    """Return a ladder's described rules with the offset from which on it is known."""
+    return _without(table, _SINCE) | ({_SINCE: since} if since else {})
+
+
+def _without(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key not in keys}
 
 
 def _value_differences(before: Mapping[str, Any], now: Mapping[str, Any], where: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ Pure: it reads a parsed TOML document, not a file.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -29,7 +29,8 @@ _LADDER_KEYS = ("systems", "timezone", "advised_players", "remember")
 class LadderRules:
     """Everything the fold of one ladder depends on.
 
-    `remember` is the span of event time in which a game_id is known again.
+    `remember` is the span of event time in which a game_id is known again. `since` is the offset, in the
+    ladder's home, from which on it is known: a deployment may take in a new one.
     """
 
     ladder: str
@@ -37,6 +38,7 @@ class LadderRules:
     timezone: str = "UTC"
     advised_players: Mapping[str, int] = field(default_factory=dict)
     remember: timedelta = DEFAULT_REMEMBER
+    since: int = 0
 
     def context(self) -> LadderContext:
         """Return what the systems need of the ladder."""
@@ -54,7 +56,7 @@ class LadderRules:
     def described(self) -> dict[str, Any]:
         """Return the rules as plain JSON, every parameter named: equal rules, equal description.
 
-        `rules_from` takes it back. The order of the systems is part of it.
+        `rules_from` takes it back. The order of the systems is part of it, `since` is not.
         """
         return {
             "systems": {name: described(parameters) for name, parameters in self.systems.items()},
@@ -76,14 +78,17 @@ def parse_ladders(document: Mapping[str, Any]) -> dict[str, LadderRules]:
 
 
 def rules_from(ladders: Mapping[str, Mapping[str, Any]]) -> dict[str, LadderRules]:
-    """Return the rules that `described` gave out, by ladder.
+    """Return the rules that `described` gave out, by ladder, and from where on each is known (`since`).
 
     Raises LadderFileError when this program does not know a system or a parameter.
     """
-    return {
-        ladder: _parse_ladder(ladder, {**table, "systems": list(table["systems"]), **table["systems"]})
-        for ladder, table in ladders.items()
-    }
+    return {ladder: _rules_from(ladder, table) for ladder, table in ladders.items()}
+
+
+def _rules_from(ladder: str, described_ladder: Mapping[str, Any]) -> LadderRules:
+    table = dict(described_ladder)
+    since, systems = table.pop("since", 0), table.pop("systems")
+    return replace(_parse_ladder(ladder, {**table, "systems": list(systems), **systems}), since=since)
 
 
 def _parse_ladder(ladder: str, table: Any) -> LadderRules:

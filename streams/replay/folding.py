@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
+from streams.core.beginnings import Beginnings
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
 from streams.core.events import CorrectionsApplied, Event, Rejected
 from streams.core.ladder import Folded
@@ -59,6 +60,7 @@ class PartitionFold(Generic[Item]):
         self._app_id = app_id
         self._offset_of = offset_of
         self._planned = plan is not None
+        self._beginnings = Beginnings(rules)
         self._ladders = CorrectedLadders(rules, plan or CorrectionPlan(app_id))
         self._since_drain = 0
 
@@ -98,7 +100,8 @@ class PartitionFold(Generic[Item]):
     def _fold(self, items: Sequence[Item], events: Sequence[Decoded]) -> list[Folded]:
         if not self._planned and CorrectionsApplied in map(type, events):
             self._look_for_marker(items, events)
-        return self._ladders.fold(events, map(self._offset_of, items))
+        known = self._beginnings.known(events, map(self._offset_of, items))
+        return self._ladders.fold(known, map(self._offset_of, items))
 
     def _look_for_marker(self, items: Sequence[Item], events: Sequence[Decoded]) -> None:
         for item, event in zip(items, events, strict=True):

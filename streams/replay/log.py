@@ -10,6 +10,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
 from aiokafka.structs import ConsumerRecord
 
+from streams.core.beginnings import Beginnings
 from streams.core.corrections import CorrectionPlan
 from streams.core.events import Rejected
 from streams.processor import Sink, no_collection
@@ -142,7 +143,7 @@ class PartitionReplay:
                 f"snapshot's; a replay over them begins at the beginning of the log, or from a snapshot "
                 f"taken later"
             )
-        plan = await read_plan(self._settings, self._tp, self._offset_range.start, self._offset_range.end)
+        plan = await read_plan(self._settings, self._rules, self._offset_range)
         self._emit_from = max(self._emit_from, corrections.resume)
         self._next = self._offset_range.start
         self.fold = self._new_fold(plan)
@@ -154,16 +155,21 @@ class PartitionReplay:
         return fold
 
 
-async def read_plan(settings: Settings, tp: TopicPartition, start: int, end: int) -> CorrectionPlan:
+async def read_plan(settings: Settings, rules: Rules, offset_range: OffsetRange) -> CorrectionPlan:
     """Look through a range for corrections; only records that may be one are decoded."""
     plan = CorrectionPlan(settings.app_id)
-    async for records in records_between(settings.bootstrap_servers, tp, start, end):
+    beginnings = Beginnings(rules)
+    tp = TopicPartition(settings.input_topic, offset_range.partition)
+    between = records_between(settings.bootstrap_servers, tp, offset_range.start, offset_range.end)
+    async for records in between:
         for record in records:
             if _may_correct(record):
                 try:
-                    plan.note(decode_consumed(record), record.offset)
+                    event = decode_consumed(record)
                 except Rejected:
                     continue
+                if beginnings.knows(event, record.offset):
+                    plan.note(event, record.offset)
     return plan
 
 

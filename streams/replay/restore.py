@@ -22,13 +22,13 @@ from streams.core.outcomes import OutcomeCounts
 from streams.processor import no_collection
 from streams.replay.audit import AuditReport, AuditRequest, AuditRun, snapshot_offsets
 from streams.replay.errors import ReplayError
-from streams.replay.folding import Rules, same_row
+from streams.replay.folding import Rules
 from streams.replay.log import PartitionReplay, partitions_of, read_bounds, records_between
 from streams.replay.matching import Kind, Matching
 from streams.replay.offset_ranges import OffsetRange, exact_ranges
 from streams.replay.published import Published, PublishedSink, Target, marks
 from streams.replay.snapshot import read_partition
-from streams.runtime.changelog import PartitionState, read_state
+from streams.runtime.changelog import PartitionState, different_rows, read_state
 from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.deployment import manifest_now
 from streams.runtime.reader import high_watermarks, new_reader
@@ -341,11 +341,8 @@ def _missing(sequences: Mapping[Target, Matching], offset: int) -> Counter[tuple
 
 
 def _different_rows(rows: Mapping[str, Any], there: Mapping[str, bytes]) -> dict[str, Any | None]:
-    """Return the rows to write: those that differ, and None for those that should not be there."""
-    different: dict[str, Any | None] = {
-        key: row for key, row in rows.items() if key not in there or not same_row(row, there[key])
-    }
-    return different | {key: None for key in there if key not in rows}
+    """Return the rows to write for the changelog to have what the fold has; None deletes one."""
+    return {key: rows.get(key) for key in different_rows(rows, there)}
 
 
 def _notes(report: AuditReport) -> list[str]:

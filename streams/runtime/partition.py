@@ -28,7 +28,7 @@ from streams.runtime.changelog import MANIFEST, WATERMARK, decode_manifest, deco
 from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.deployment import manifest_now
 from streams.runtime.reader import LogProbe, end_offset, high_watermarks, new_reader
-from streams.runtime.refusals import RefusedError, check_offset, settle_manifest
+from streams.runtime.refusals import ManifestRow, RefusedError, check_offset, settle_manifest
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import (
     TRANSACTION_TIMEOUT_MS,
@@ -169,7 +169,7 @@ class Partition:
             await reader.stop()
         offset, counts = decode_watermark(rows.pop(WATERMARK, None))
         check_offset(self.settings, self.tp, offset, committed, log_ends[self.tp])
-        self._settle_manifest(rows)
+        self._settle_manifest(rows, offset)
         loaded = len(rows)
         try:
             self.ladders = self._load_rows(rows)
@@ -183,11 +183,11 @@ class Partition:
         self.counts = OutcomeCounts(**counts)
         return loaded
 
-    def _settle_manifest(self, rows: dict[bytes, bytes]) -> None:
+    def _settle_manifest(self, rows: dict[bytes, bytes], offset: int) -> None:
         """Take the manifest out of the rows, and see that they are of these rules. Raises RefusedError."""
-        manifest = decode_manifest(rows.pop(MANIFEST, None))
+        there = ManifestRow(decode_manifest(rows.pop(MANIFEST, None)), offset)
         now = manifest_now(self.settings, self._rules)
-        self._manifest = settle_manifest(self.settings, self.tp.partition, manifest, now, rows)
+        self._manifest = settle_manifest(self.settings, self.tp.partition, there, now, rows)
 
     async def _write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest before anything follows from its rules: whoever looks knows the deployment."""

@@ -10,19 +10,21 @@ Killed before the commit, nothing has happened; after it, nothing is pending. Ei
 """
 
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
 
+from streams.core.beginnings import Beginnings
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
 from streams.core.events import CORRECTIONS_APPLIED, CompetitionClosed, Output, RatingChanged, Rejected
+from streams.core.ladder import Folded
 from streams.core.outcomes import NOTED, OutcomeCounts
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
-from streams.processor import Fold, decode_all, process
+from streams.processor import Decoded, decode_all, process
 from streams.runtime.changelog import different_rows, encode_row, merge_rows, read_state
 from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.partition import Partition
@@ -93,6 +95,7 @@ class _Rebuild:
         self._partition = Partition(settings, rules, partition, _TRANSACTION_TIMEOUT_MS)
         self._tp = self._partition.tp
         self._plan = CorrectionPlan(settings.app_id)
+        self._beginnings = Beginnings(rules)
         self._report = RebuildReport(partition)
         # The rows of the log, as far as it was folded.
         self._folded_rows: dict[str, Any] = {}
@@ -129,7 +132,7 @@ class _Rebuild:
         self, corrected: CorrectedLadders, start: int | None, end: int, progress: Any
     ) -> None:
         async for records in self._read(start, end):
-            _fold(corrected, records)
+            self._fold(corrected, records)
             progress.update(len(records))
 
     async def close(self) -> None:
@@ -142,7 +145,7 @@ class _Rebuild:
         async for records in self._read(None, end):
             first = records[0].offset if first is None else first
             for record, event in zip(records, decode_all(decode_consumed, records), strict=True):
-                if not isinstance(event, Rejected):
+                if not isinstance(event, Rejected) and self._beginnings.knows(event, record.offset):
                     self._plan.note(event, record.offset)
             progress.update(len(records))
         if first:
@@ -156,7 +159,7 @@ class _Rebuild:
         await partition.open()
         await self._catch_up(known)
         async for records in self._read(known, partition.next_offset):
-            _fold(corrected, records)
+            self._fold(corrected, records)
         rows = (await read_state(self._settings, self._tp.partition)).rows
         self._check(corrected, self._report.corrections, rows)
         transaction = partition.new_transaction()
@@ -166,7 +169,7 @@ class _Rebuild:
             first, last = min(markers.values()), max(markers.values())
             async for records in self._read(partition.next_offset, first):
                 partition.fold(records, transaction)
-                _fold(corrected, records)
+                self._fold(corrected, records)
             position = f"{self._tp.topic}/{self._tp.partition}/{first}"
             transaction.append_published(self._settle(corrected, markers), position, now)
             transaction.append_rows(self._different_rows(corrected, rows), now)
@@ -233,6 +236,18 @@ class _Rebuild:
     def _is_corrected(self, key: str) -> bool:
         return split_key(key, 3)[1] in self._report.corrections
 
+    def _fold(self, corrected: CorrectedLadders, records: list[ConsumerRecord]) -> None:
+        """Apply records to a fold with corrections.
+
+        What it publishes was published already, and what is rejected has no part in any state.
+        """
+
+        def fold(records: Sequence[ConsumerRecord], events: Sequence[Decoded]) -> Sequence[Folded]:
+            offsets = [record.offset for record in records]
+            return corrected.fold(self._beginnings.known(events, offsets), offsets)
+
+        process(fold, records, decode_consumed, None, OutcomeCounts())
+
     async def _read(self, start: int | None, end: int) -> AsyncIterator[list[ConsumerRecord]]:
         """Yield the committed records from an offset (None: the beginning) up to, not with, another.
 
@@ -249,15 +264,3 @@ class _Rebuild:
                 )
             async for records in read_up_to(reader, self._tp, start, end):
                 yield records
-
-
-def _fold(corrected: CorrectedLadders, records: list[ConsumerRecord]) -> None:
-    """Apply records to a fold with corrections.
-
-    What it publishes was published already, and what is rejected has no part in any state.
-    """
-    process(_fold_of(corrected), records, decode_consumed, None, OutcomeCounts())
-
-
-def _fold_of(corrected: CorrectedLadders) -> Fold[ConsumerRecord]:
-    return lambda records, events: corrected.fold(events, [record.offset for record in records])

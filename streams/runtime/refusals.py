@@ -1,6 +1,7 @@
 """When a partition's state must not be used, and what its operator is told to do about it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from aiokafka import TopicPartition
 
@@ -13,13 +14,22 @@ class RefusedError(Exception):
     """The partition's state is not what its committed offset says, or not of these rules: do not run."""
 
 
+@dataclass(frozen=True)
+class ManifestRow:
+    """What a changelog says of its partition: the manifest, if it has one, and the watermark's offset."""
+
+    manifest: Manifest | None
+    offset: int
+
+
 def settle_manifest(
-    settings: Settings, partition: int, manifest: Manifest | None, now: Manifest, keys: Iterable[bytes]
+    settings: Settings, partition: int, there: ManifestRow, now: Manifest, keys: Iterable[bytes]
 ) -> Manifest | None:
     """Return the manifest to write for a partition with these row keys; None when what it has is right.
 
     Raises RefusedError when the rows were made by something else than `now`, naming each difference.
     """
+    manifest = there.manifest
     if manifest is None:
         if any(True for _ in keys):
             raise RefusedError(
@@ -34,7 +44,7 @@ def settle_manifest(
     differences = list(manifest.differences(now, used))
     if differences:
         raise RefusedError(f"partition {partition}: {other_rules(settings, differences)}")
-    return manifest.taking(now, used)
+    return manifest.taking(now, used, there.offset)
 
 
 def other_rules(settings: Settings, differences: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import orjson
 import pytest
 from season import LADDER_FILE, events
 
+from streams.core.beginnings import Beginnings
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
 from streams.core.events import CorrectionsApplied, Event, Rejected
 from streams.core.manifest import FOLD_VERSION, Manifest, manifest_of, merged
@@ -100,7 +101,20 @@ def test_a_new_ladder_and_changes_to_one_without_rows_are_taken_in() -> None:
     now = manifest(go='systems = ["points"]', tiles='systems = ["bga"]')
 
     assert list(before.differences(now, used={"chess"})) == []
-    assert before.taking(now, used={"chess"}).ladders == now.ladders
+    assert before.taking(now, {"chess"}, offset=0).ladders == now.ladders
+
+
+def test_what_came_before_a_ladder_was_taken_in_stays_rejected() -> None:
+    taken = manifest().taking(manifest(go='systems = ["bga"]'), {"chess"}, offset=7)
+    rules = manifest_of(json.loads(json.dumps(taken.document()))).rules()
+    game = decode_line(orjson.dumps({**events(1)[0], "ladder": "go"}))
+    before, after = Beginnings(rules).known([game, game], [6, 7])
+
+    assert (rules["chess"].since, rules["go"].since) == (0, 7)
+    assert isinstance(before, Rejected)
+    assert before.reason == "unknown-ladder"
+    assert after == game
+    assert taken.same_as(manifest(go='systems = ["bga"]'))
 
 
 def test_the_home_of_a_ladder_knows_it_best() -> None:

@@ -184,11 +184,10 @@ def _other_rules(site: Site, path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (lambda site, folder: _other_rules(site, folder / "other.toml"), "other rules: ladder 'rummy'"),
+        (lambda site, folder: _other_rules(site, folder / "other.toml"), "the snapshot is of something else"),
         (lambda site, _: [f"--from-snapshot={site.ladder_file}"], "no snapshot"),
         (lambda site, _: [f"--from-snapshot={site.folder / 'none'}"], "is no file"),
         (lambda site, _: [f"--from-snapshot={site.folder / 'half.jsonl'}", "--to=1"], "later than the end"),
-        (lambda *_: ["--app-id=else", "--topic-prefix=else."], "topic else.game-finished is missing"),
     ],
 )
 def test_what_cannot_be_exact_is_refused(
@@ -199,6 +198,14 @@ def test_what_cannot_be_exact_is_refused(
     assert result.exit_code == 1
     assert message in result.stderr
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_log_that_is_not_there_is_named_with_the_deployments_that_are(worked: Site) -> None:
+    result = replay(worked, "--app-id=else", "--topic-prefix=else.")
+
+    assert result.exit_code == 2
+    assert "no deployment 'else' with topic prefix 'else.'" in result.stderr
+    assert f"--app-id {worked.settings.app_id} --topic-prefix {worked.settings.topic_prefix}" in result.stderr
 
 
 def test_a_damaged_snapshot_is_refused(worked: Site, tmp_path: Path) -> None:

@@ -109,6 +109,30 @@ def test_a_new_ladder_and_a_change_to_one_without_rows_are_taken_in(
     assert "chess, fundox" not in command(site.settings, "ranking", "--ladder", "belote").stdout
 
 
+def test_what_was_rejected_before_a_ladder_was_taken_in_stays_rejected(
+    site: Site, start_worker: StartWorker
+) -> None:
+    def game(number: int) -> dict[str, object]:
+        return {**events(1)[0], "ladder": "chess", "game_id": f"chess-{number}"}
+
+    void = {"type": "game-voided", "ladder": "chess", "game_id": "chess-2", "reason": "test"}
+    site.produce([*events(200), game(1), {**void, "game_id": "chess-1"}])
+    work(site)
+    use(site, NEW_LADDER)
+    worker = start_worker(site)
+    site.produce([game(1), game(2), game(3), void])
+    site.wait_until_done()
+    rebuilt = command(site.settings, "rebuild")
+    worker.wait()
+    audited = command(site.settings, "audit")
+    restored = command(site.settings, "restore", "--dry-run")
+
+    assert rebuilt.returncode == 0, rebuilt.stdout + rebuilt.stderr
+    assert "corrections pending: 1 on chess" in rebuilt.stdout
+    assert audited.stdout.endswith("no differences\n")
+    assert restored.stdout.count("nothing to restore") == 4
+
+
 @pytest.mark.parametrize("option", ["--partitions=5", "--partitions=3"])
 def test_a_start_with_other_partitions_is_refused_by_name(site: Site, option: str) -> None:
     site.produce(events(50))
