@@ -1,6 +1,6 @@
 """What is looked at before a worker starts: whether what it would publish is there already."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from aiokafka import TopicPartition
@@ -9,15 +9,14 @@ from aiokafka.structs import ConsumerRecord
 from streams.core.events import GAME_REJECTED
 from streams.core.rules import LadderRules
 from streams.runtime.deployment import NoDeploymentError, find_deployment, manifest_now
-from streams.runtime.reader import new_reader
+from streams.runtime.reader import first_offset, read_up_to, reading
 from streams.runtime.refusals import RefusedError
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.runtime.topics import topics_on
 from streams.wire.encode import ERROR_HEADER
 
-# Offsets looked at behind which a partition ends: the last transactions of those who publish to it.
+# Offsets that are looked at before the end of a partition: the last transactions of those who publish to it.
 _LAST_OFFSETS = 200
-_POLL_MS = 50
 _SOURCE = "ce_source"
 
 
@@ -36,7 +35,7 @@ async def check_outputs(settings: Settings, *, shared: bool) -> None:
     `shared` says that another deployment's events in the same topics are meant.
     """
     topics = await topics_on(settings.bootstrap_servers)
-    if await _last_records(settings, _partitions(topics, [settings.changelog_topic])):
+    if not await _is_empty(settings, _partitions(topics, [settings.changelog_topic])):
         return
     outputs = list(map(settings.topic, OUTPUT_TOPICS))
     sources = {
@@ -69,33 +68,31 @@ def _source(settings: Settings, record: ConsumerRecord) -> str:
     return headers.get(_SOURCE, "somebody")
 
 
+async def _is_empty(settings: Settings, tps: Sequence[TopicPartition]) -> bool:
+    """Say whether no partition has a committed record; looked for from their beginnings on."""
+    for tp in tps:
+        async with reading(settings.bootstrap_servers) as reader:
+            begins = await reader.beginning_offsets([tp])
+            if await first_offset(reader, tp, begins[tp]) is not None:
+                return False
+    return True
+
+
 async def _last_records(settings: Settings, tps: Sequence[TopicPartition]) -> list[ConsumerRecord]:
-    """Return the committed records among the last offsets of each partition."""
-    reader = new_reader(settings.bootstrap_servers)
-    await reader.start()
-    try:
+    """Return the last committed records of each partition: some of every partition that has any."""
+    async with reading(settings.bootstrap_servers) as reader:
         ends = await reader.end_offsets(tps)
         begins = await reader.beginning_offsets(tps)
-        starts = dict(_starts(begins, ends))
-        if not starts:
-            return []
-        reader.assign(list(starts))
-        for tp, start in starts.items():
-            reader.seek(tp, start)
-        records: list[ConsumerRecord] = []
-        waiting = set(starts)
-        while waiting:
-            fetched = await reader.getmany(*waiting, timeout_ms=_POLL_MS)
-            records += [record for some in fetched.values() for record in some]
-            waiting = {tp for tp in waiting if await reader.position(tp) < ends[tp]}
-        return records
-    finally:
-        await reader.stop()
-
-
-def _starts(
-    begins: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
-) -> Iterator[tuple[TopicPartition, int]]:
-    for tp, end in ends.items():
-        if end > begins[tp]:
-            yield tp, max(begins[tp], end - _LAST_OFFSETS)
+    records: list[ConsumerRecord] = []
+    for tp in tps:
+        start, last_offsets = ends[tp], _LAST_OFFSETS
+        found: list[ConsumerRecord] = []
+        # Behind the last record there may be as many of transactions that were given up.
+        while not found and start > begins[tp]:
+            start = max(begins[tp], ends[tp] - last_offsets)
+            last_offsets *= 10
+            async with reading(settings.bootstrap_servers) as reader:
+                async for some in read_up_to(reader, tp, start, ends[tp]):
+                    found += some
+        records += found
+    return records

@@ -6,10 +6,11 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from owners import beside, work
+from owners import beside, work, writing
 from project import PROJECT
 from season import LADDER_FILE, events
 from sites import Site
@@ -19,7 +20,9 @@ from streams.core.events import RATING_CHANGED
 from streams.core.rules import parse_ladders
 from streams.runtime.changelog import read_states
 from streams.runtime.clock import CLOCK_FILE
+from streams.runtime.refusals import RefusedError
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.start import check_outputs
 from streams.runtime.topics import ensure_topics
 
 pytestmark = pytest.mark.kafka
@@ -248,6 +251,37 @@ def test_a_second_deployment_does_not_publish_beside_the_first_unless_that_is_me
         worker.wait_for(OWNER, 4)
         assert worker.stop() == ENDED
     site.settings = first
+
+
+def test_what_was_given_up_at_the_end_of_a_topic_hides_nothing(site: Site) -> None:
+    site.produce(events(200))
+    work(site)
+    second = beside(site, f"{site.settings.app_id}-second")
+    asyncio.run(ensure_topics(second))
+    asyncio.run(give_up(site, records=250))
+
+    asyncio.run(check_outputs(site.settings, shared=False))
+    with pytest.raises(RefusedError, match="events of another deployment"):
+        asyncio.run(check_outputs(second, shared=False))
+
+
+async def give_up(site: Site, records: int) -> None:
+    """Leave the records of transactions that were given up at the end of every partition."""
+    for number in range(site.settings.partitions):
+        async with writing(site, number) as writer:
+            transaction = writer.new_transaction()
+            transaction.append_rows(((f"player/go/{row}", [row]) for row in range(records)), 0)
+            for _ in range(records):
+                for name in OUTPUT_TOPICS:
+                    transaction.append_to((site.settings.topic(name), number), (b"", b"", []), 0)
+            with suppress(GivenUpError):
+                async with transaction.open():
+                    await transaction.send()
+                    raise GivenUpError
+
+
+class GivenUpError(Exception):
+    """The owner dies here."""
 
 
 def test_only_the_topics_of_the_deployment_count(site: Site) -> None:
