@@ -26,7 +26,7 @@ def _fetch(_: Any) -> None:
 
 
 def _decode(record: Any) -> None:
-    decode_record(record.value, record.key, record.headers, record.timestamp)
+    decode_record(record.value, record.headers, record.timestamp)
 
 
 def _rows(record: Any) -> None:

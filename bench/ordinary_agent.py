@@ -52,7 +52,7 @@ def attach(app: faust.App, input_topic: str, output_topic: str) -> None:
         async for event in stream.events():
             message = event.message
             timestamp = int(message.timestamp * 1000)
-            game = decode_record(message.value, message.key, message.headers or (), timestamp)
+            game = decode_record(message.value, message.headers or (), timestamp)
             if not isinstance(game, Game) or remembered.get(game.game_id) is not None:
                 continue
             _remember(remembered, hours, game)

@@ -136,8 +136,8 @@ def _stages(samples: Samples, fold: Ladders, batches: Batches, group: list[Raw])
 
 
 def _decode(raw: Raw) -> Any:
-    (key, value, headers), timestamp = raw
-    return decode_record(value, key, headers, timestamp)
+    (_, value, headers), timestamp = raw
+    return decode_record(value, headers, timestamp)
 
 
 def _parts_of_decoding(samples: Samples, group: list[Raw]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from streams.core.events import Event, Rejected
 from streams.core.ladder import Folded
-from streams.core.outcomes import OutcomeCounts
+from streams.core.outcomes import FORWARDED, OutcomeCounts
 from streams.core.publications import Publication
 
 # Events decoded, then folded, together: code and data of either step stay in the processor's cache, which
@@ -33,6 +33,9 @@ class Sink(Protocol):
 
     def reject(self, item: Any, rejected: Rejected) -> None:
         """Take an item that is no valid input, and why."""
+
+    def forward(self, item: Any, event: Event) -> None:
+        """Take a record that lies away from the home of its event's ladder, where a copy of it belongs."""
 
 
 def process(
@@ -61,11 +64,13 @@ def process_decoded(
     """Apply items that are decoded already, at most about EVENTS_TOGETHER of them."""
     folded = fold(items, events)
     if sink is not None:
-        for item, event, (_, published, rejected) in zip(items, events, folded, strict=True):
-            if rejected is None:
-                sink.publish(item, event, published)  # type: ignore[arg-type]  # no Rejected
-            else:
+        for item, event, (outcome, published, rejected) in zip(items, events, folded, strict=True):
+            if rejected is not None:
                 sink.reject(item, rejected)
+            elif outcome is FORWARDED:
+                sink.forward(item, event)  # type: ignore[arg-type]  # no Rejected
+            else:
+                sink.publish(item, event, published)  # type: ignore[arg-type]  # no Rejected
     counts.count_all([outcome for outcome, _, _ in folded])
 
 

@@ -9,6 +9,7 @@ from aiokafka.errors import KafkaError
 from sites import Site, read_topic
 
 from streams.runtime.partition import Partition
+from streams.runtime.reader import await_settled
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import PartitionWriter
 
@@ -44,13 +45,24 @@ async def writing(site: Site, partition: int) -> AsyncIterator[PartitionWriter]:
 
 
 async def _work(site: Site, settings: Settings, at_most: int | None) -> None:
+    while await _work_once(site, settings, at_most) and at_most is None:
+        # What was forwarded lies behind the ends that there were.
+        await await_settled(settings.bootstrap_servers, settings.input_topic, settings.partitions)
+
+
+async def _work_once(site: Site, settings: Settings, at_most: int | None) -> int:
+    """Return how many records were forwarded."""
     found = await read_topic(settings.bootstrap_servers, settings.input_topic)
+    forwarded = 0
     for number, records in found.items():
         partition = Partition(settings, site.rules, number)
+        await partition.open()
+        before = partition.counts.forwarded
         try:
-            await partition.open()
             left = [record for record in records if record.offset >= partition.next_offset][:at_most]
             for start in range(0, len(left), BATCH):
                 await partition.apply(left[start : start + BATCH])
         finally:
             await partition.close()
+        forwarded += partition.counts.forwarded - before
+    return forwarded

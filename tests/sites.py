@@ -23,6 +23,7 @@ from streams.core.rules import parse_ladders
 from streams.replay.audit import AuditRequest, audit
 from streams.runtime.changelog import WATERMARK, decode_watermark
 from streams.runtime.produce import Sender, produce_events
+from streams.runtime.reader import await_settled
 from streams.runtime.settings import Settings
 from streams.runtime.topics import ensure_topics, partition_counts
 
@@ -171,7 +172,8 @@ class Site:
                 await producer.send_and_wait(topic, **record)
 
     async def _group(self, use: Callable[[AIOKafkaConsumer, list[TopicPartition]], Any]) -> Any:
-        tps = [TopicPartition(self.settings.input_topic, partition) for partition in range(PARTITIONS)]
+        topic = self.settings.input_topic
+        tps = [TopicPartition(topic, partition) for partition in range(self.settings.partitions)]
         async with AIOKafkaConsumer(
             bootstrap_servers=self.settings.bootstrap_servers,
             group_id=self.settings.app_id,
@@ -202,9 +204,20 @@ class Site:
         return await self._group(wait)
 
     async def _wait_until_done(self) -> None:
-        records = await read_topic(self.settings.bootstrap_servers, self.settings.input_topic)
-        wanted = {partition: found[-1].offset + 1 for partition, found in records.items() if found}
+        wanted, done = await self._wanted(), {}
+        # What was done may have forwarded records, which are to be done too.
+        while wanted != done:
+            await self._wait_for_offsets(wanted)
+            wanted, done = await self._wanted(), wanted
 
+    async def _wanted(self) -> dict[int, int]:
+        """Give the offset behind the last record of each partition, when all that is there is committed."""
+        servers, topic = self.settings.bootstrap_servers, self.settings.input_topic
+        await await_settled(servers, topic, self.settings.partitions)
+        records = await read_topic(servers, topic)
+        return {partition: found[-1].offset + 1 for partition, found in records.items() if found}
+
+    async def _wait_for_offsets(self, wanted: dict[int, int]) -> None:
         async def wait(consumer: AIOKafkaConsumer, tps: list[TopicPartition]) -> None:
             deadline = time.monotonic() + PATIENCE
             while True:
@@ -273,8 +286,8 @@ async def _committed(consumer: AIOKafkaConsumer, tps: list[TopicPartition]) -> d
 
 async def read_topic(servers: str, topic: str) -> Records:
     """Read all committed records of a topic, by partition."""
-    partitions = (await partition_counts(servers, [topic]))[topic]
-    tps = [TopicPartition(topic, partition) for partition in range(partitions)]
+    counts = await partition_counts(servers, [topic])
+    tps = [TopicPartition(topic, partition) for partition in range(counts[topic])]
     found: Records = {tp.partition: [] for tp in tps}
     async with AIOKafkaConsumer(
         bootstrap_servers=servers,

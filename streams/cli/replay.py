@@ -35,7 +35,7 @@ from streams.replay.sinks import ReplayFiles
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.replay.audit import AuditReport
+    from streams.replay.differences import AuditReport
     from streams.replay.requests import Telling
     from streams.replay.whatif import Outcome
 

@@ -50,7 +50,7 @@ REJECTIONS = {
     "not-json": "the value is not a JSON object",
     "type": "the ce_type header (or the type field of a file) names no input event",
     "schema": "the event does not fit its JSON Schema",
-    "key": "the record's key is not the ladder",
+    "misplaced": "a forwarded copy does not lie in its ladder's home",
     "unknown-ladder": "the ladder is not in the ladder file",
     "unknown-system": "a rating was imported for a system the ladder does not have",
     "same-player-twice": "a player appears twice in one game",

@@ -12,7 +12,9 @@ RATED = "rated"
 IGNORED = "ignored"
 REJECTED = "rejected"
 NOTED = "noted"
-OUTCOMES = (RATED, IGNORED, REJECTED, NOTED)
+# It lies away from its ladder's home, where a copy of it has an outcome of its own.
+FORWARDED = "forwarded"
+OUTCOMES = (RATED, IGNORED, REJECTED, NOTED, FORWARDED)
 READ = "read"
 
 
@@ -25,6 +27,8 @@ class OutcomeCounts:
     ignored: int = 0
     rejected: int = 0
     noted: int = 0
+    # Absent from the rows of deployments that began before there was forwarding.
+    forwarded: int = 0
 
     def count_all(self, outcomes: Iterable[str]) -> None:
         """Count one record more for every outcome."""

@@ -151,6 +151,9 @@ class _RateSink:
         }
         _write_line(self._files.rejected, orjson.dumps(body))
 
+    def forward(self, item: int, event: Event) -> None:
+        """Do nothing: in a file a ladder has no home, so that no line is away from it."""
+
     def end(self) -> None:
         """Write the rating-changed events of the batch."""
         if self.writer is not None:

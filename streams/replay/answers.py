@@ -104,6 +104,7 @@ def _event_number(position: Position | None) -> int | None:
 def _replay_topic(request: ReplayRequest, settings: Settings, telling: Telling) -> OutcomeCounts:
     extent = request.extent
     count = asyncio.run(partition_count(settings, settings.input_topic))
+    settings = replace(settings, partitions=count)
     partitions = sorted(set(request.partitions)) or list(range(count))
     if partitions[-1] >= count:
         raise NoPartitionError(f"{settings.input_topic} has {count} partitions, and no {partitions[-1]}")
@@ -153,6 +154,7 @@ def _compare_files(request: CompareRequest, log: LogFiles, telling: Telling) -> 
 
 def _compare_topic(request: CompareRequest, settings: Settings, telling: Telling) -> tuple[Outcome, Outcome]:
     count = asyncio.run(partition_count(settings, settings.input_topic))
+    settings = replace(settings, partitions=count)
     ranges = _ranges(settings, range(count), request.extent, telling)
     advance = telling.start(2 * _length(ranges))
     before = outcome_of_topic(settings, request.rules, ranges, advance)

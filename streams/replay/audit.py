@@ -15,63 +15,30 @@ from aiokafka import TopicPartition
 
 from streams.core.events import GAME_REJECTED, RATING_CHANGED
 from streams.core.outcomes import OUTCOMES, READ, OutcomeCounts
+from streams.replay.differences import AuditReport, Difference
 from streams.replay.errors import ReplayError
 from streams.replay.folding import Rules
 from streams.replay.log import PartitionReplay, partition_count, partitions_of, read_bounds
 from streams.replay.matching import Kind, Marks, Matching
 from streams.replay.offset_ranges import OffsetRange, exact_ranges
-from streams.replay.published import Published, PublishedSink, Target, header, ladder_of, marks, shown
+from streams.replay.published import (
+    REJECTED_FROM,
+    Published,
+    PublishedSink,
+    Target,
+    header,
+    ladder_of,
+    marks,
+    shown,
+    source_of_copy,
+)
 from streams.replay.snapshot import read_header, read_offsets, read_partition
 from streams.runtime.changelog import PartitionState, different_rows, read_state
 from streams.runtime.deployment import manifest_now
-from streams.runtime.reader import high_watermarks, read_up_to, reading
+from streams.runtime.homes import FORWARDED_HEADER, Homes
+from streams.runtime.reader import await_settled, high_watermarks, read_up_to, reading
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.wire.encode import ERROR_HEADER
-
-_MAX_SHOWN = 2_000
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One difference: where it is, what should be there, and what is."""
-
-    kind: Kind
-    where: str
-    expected: str = ""
-    found: str = ""
-
-    def text(self) -> str:
-        """Show it as lines."""
-        lines = [f"{self.kind}: {self.where}"]
-        if self.expected:
-            lines.append(f"  expected {self.expected[:_MAX_SHOWN]}")
-        if self.found:
-            lines.append(f"  found    {self.found[:_MAX_SHOWN]}")
-        return "\n".join(lines)
-
-
-@dataclass
-class AuditReport:
-    """What an audit found; nothing differs when `totals` is empty. The first `limit` of a kind are kept."""
-
-    limit: int
-    differences: list[Difference] = field(default_factory=list)
-    totals: Counter[Kind] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
-    counts: OutcomeCounts = field(default_factory=OutcomeCounts)
-    offsets: list[int] = field(default_factory=list)
-    rows: int = 0
-    published: int = 0
-
-    def wants(self, kind: Kind) -> bool:
-        """Say whether the next difference of a kind will be kept."""
-        return self.totals[kind] < self.limit
-
-    def add(self, difference: Difference) -> None:
-        """Count a difference, and keep it when it is one of the first of its kind."""
-        if self.wants(difference.kind):
-            self.differences.append(difference)
-        self.totals[difference.kind] += 1
 
 
 @dataclass(frozen=True)
@@ -117,6 +84,8 @@ async def audit(request: AuditRequest, start: Start = lambda _: lambda _: None) 
     settings = replace(request.settings, partitions=count)
     states = await asyncio.gather(*(read_state(settings, partition) for partition in range(count)))
     ends = await _published_ends(settings)
+    # What these transactions forwarded is on the log too.
+    await await_settled(settings.bootstrap_servers, settings.input_topic, count)
     bounds = await read_bounds(settings, range(count))
     ranges = exact_ranges(bounds, snapshot_offsets(request, settings))
     advance = start(sum(s.end - s.start for s in ranges) + sum(ends.values()))
@@ -165,6 +134,8 @@ class AuditRun:
         self._changed = changed
         self._changed_partitions = sum(tp.topic == changed for tp in ends)
         self._rejected = self._settings.topic(GAME_REJECTED)
+        self._input = self._settings.input_topic
+        self._homes = Homes(self._settings.partitions)
         self._expected: dict[int, _Expected] = {}
         self._deleted: set[Target] = set()
         self._others: Counter[str] = Counter()
@@ -204,6 +175,7 @@ class AuditRun:
             topic = self._settings.topic(name)
             ends = [(tp, end) for tp, end in self._ends.items() if tp.topic == topic and end]
             await asyncio.gather(*(self._compare_partition(tp, end) for tp, end in ends))
+        await self._compare_copies()
         for partition, expected in self._expected.items():
             for target, sequence in expected.sequences.items():
                 for index in sequence.missing(expected.due):
@@ -216,6 +188,15 @@ class AuditRun:
         return self._replay(
             offset_range, lambda record, offset: self._expect(expected, record, offset), self._advance
         )
+
+    async def _compare_copies(self) -> None:
+        """Read what was forwarded, if anything has to be: a copy is published by the partition it is of."""
+        targets = {target for expected in self._expected.values() for target in expected.sequences}
+        if any(topic == self._input for topic, _ in targets):
+            for partition, expected in self._expected.items():
+                await self._compare_partition(
+                    TopicPartition(self._input, partition), expected.offset_range.end
+                )
 
     async def describe(self) -> None:
         """Fold once more as far as needed to show the expected records, of which only hashes were kept."""
@@ -234,7 +215,7 @@ class AuditRun:
         def keep(record: Published, offset: int) -> None:
             if offset in offsets:
                 target = (record.topic, record.partition)
-                texts[target, marks(record, rejected=False).content, offset] = shown(record)
+                texts[target, marks(record).content, offset] = shown(record)
 
         await self._replay(self._expected[partition].offset_range, keep).run(max(offsets) + 1)
         return texts
@@ -263,7 +244,7 @@ class AuditRun:
             sequence = expected.sequences[target] = self._new_sequence(expected.offset_range, target)
         if record.topic == self._changed:
             expected.ladders.add(ladder_of(record))
-        sequence.expect(marks(record, rejected=record.topic == self._rejected), offset)
+        sequence.expect(marks(record, self._identity(record.topic)), offset)
 
     def _new_sequence(self, offset_range: OffsetRange, target: Target) -> Matching:
         return Matching(from_start=offset_range.start == 0, whole=target not in self._deleted)
@@ -292,14 +273,11 @@ class AuditRun:
         self._advance(max(0, end - reached))
 
     def _compare_record(self, record: Any) -> None:
-        rejected = record.topic == self._rejected
-        source = header(record.headers, "ce_source").decode(errors="backslashreplace")
-        if not rejected and source != self._settings.source:
-            self._others[source] += 1
+        if not self._is_own(record):
             return
         self.report.published += 1
         target = (record.topic, record.partition)
-        record_marks = marks(record, rejected=rejected)
+        record_marks = marks(record, self._identity(record.topic))
         partition, sequence = self._sequence_of(record, target, record_marks)
         finding = Kind.UNEXPECTED if sequence is None else sequence.find(record_marks)
         if finding is None:
@@ -322,7 +300,25 @@ class AuditRun:
                 return partition, sequence
         return candidates[0] if candidates else (-1, None)
 
+    def _is_own(self, record: Any) -> bool:
+        """Say whether this deployment published a record; what others publish to its topics is noted."""
+        if record.topic == self._rejected:
+            return True
+        if record.topic == self._input:
+            return source_of_copy(record, self._homes) is not None
+        source = header(record.headers, "ce_source").decode(errors="backslashreplace")
+        if source != self._settings.source:
+            self._others[source] += 1
+        return source == self._settings.source
+
+    def _identity(self, topic: str) -> str:
+        """Return the header that says what a record in a topic follows from."""
+        return {self._rejected: REJECTED_FROM, self._input: FORWARDED_HEADER}.get(topic, "ce_id")
+
     def _sources(self, record: Any) -> list[int]:
+        if record.topic == self._input:
+            source = source_of_copy(record, self._homes)
+            return [] if source is None else [source]
         if record.topic == self._changed:
             ladder = ladder_of(record)
             return [number for number, expected in self._expected.items() if ladder in expected.ladders]

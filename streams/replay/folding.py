@@ -15,8 +15,9 @@ from streams.core.ladder import Folded
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.core.rules import LadderRules
-from streams.processor import Decoded, Sink, process
+from streams.processor import Decoded, Fold, Sink, process
 from streams.runtime.changelog import merge_rows
+from streams.runtime.homes import Place, at_home
 
 # Changed rows are taken out of the fold this often, so that those of forgotten games do not pile up.
 _EVENTS_BETWEEN_DRAINS = 100_000
@@ -42,7 +43,7 @@ class PartitionFold(Generic[Item]):
 
     `offset_of` says where an item is in the log. Without a plan, the first marker of corrections raises
     CorrectionsFound: then a fold with a plan, fed from the start, puts out the same below the marker. A log
-    without corrections is so folded in one pass.
+    without corrections is so folded in one pass. With a `place`, only what is at home there is folded.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class PartitionFold(Generic[Item]):
         plan: CorrectionPlan | None = None,
         *,
         keep_rows: bool = False,
+        place: Place | None = None,
     ) -> None:
         self.counts = OutcomeCounts()
         self._rows: dict[str, Any] = {}
@@ -63,6 +65,10 @@ class PartitionFold(Generic[Item]):
         self._beginnings = Beginnings(rules)
         self._ladders = CorrectedLadders(rules, plan or CorrectionPlan(app_id))
         self._since_drain = 0
+        self._place = place
+        self._fold_here: Fold[Any] = (
+            self._fold_ladders if place is None else at_home(self._fold_ladders, place)
+        )
 
     def load(self, rows: Mapping[str, bytes], counts: Mapping[str, int]) -> None:
         """Start from the rows and the account of an earlier fold."""
@@ -97,15 +103,20 @@ class PartitionFold(Generic[Item]):
         """Return (player, rating, games) of everyone rated in a ladder's system."""
         return self._ladders.live.ratings(ladder, system)
 
-    def _fold(self, items: Sequence[Item], events: Sequence[Decoded]) -> list[Folded]:
+    def _fold(self, items: Sequence[Item], events: Sequence[Decoded]) -> Sequence[Folded]:
         if not self._planned and CorrectionsApplied in map(type, events):
             self._look_for_marker(items, events)
+        return self._fold_here(items, events)
+
+    def _fold_ladders(self, items: Sequence[Item], events: Sequence[Decoded]) -> list[Folded]:
         known = self._beginnings.known(events, map(self._offset_of, items))
         return self._ladders.fold(known, map(self._offset_of, items))
 
     def _look_for_marker(self, items: Sequence[Item], events: Sequence[Decoded]) -> None:
         for item, event in zip(items, events, strict=True):
-            if isinstance(event, CorrectionsApplied) and event.app_id == self._app_id:
+            if not isinstance(event, CorrectionsApplied) or event.app_id != self._app_id:
+                continue
+            if self._place is None or self._place.is_home(event):
                 raise CorrectionsFound(self._offset_of(item), resume=self._offset_of(items[0]))
 
     def _drain(self) -> None:
@@ -133,3 +144,8 @@ class _SinkFrom(Generic[Item]):
         """Pass on one rejection."""
         if self._offset_of(item) >= self._offset:
             self._sink.reject(item, rejected)
+
+    def forward(self, item: Item, event: Event) -> None:
+        """Pass on one record that lies away from home."""
+        if self._offset_of(item) >= self._offset:
+            self._sink.forward(item, event)

@@ -19,6 +19,7 @@ from streams.replay.folding import CorrectionsFound, PartitionFold, Rules
 from streams.replay.offset_ranges import Bounds, OffsetRange
 from streams.replay.positions import Position
 from streams.runtime.changelog import PartitionState
+from streams.runtime.homes import Homes, Place
 from streams.runtime.reader import end_offset, new_reader, read_up_to, reading
 from streams.runtime.settings import Settings
 from streams.runtime.topics import partition_counts
@@ -84,7 +85,10 @@ async def records_between(
 
 
 class PartitionReplay:
-    """The fold of one range of the input; `run` it to its end, or first to somewhere on the way."""
+    """The fold of one range of the input; `run` it to its end, or first to somewhere on the way.
+
+    `settings.partitions` is the number of partitions that the homes of ladders go by.
+    """
 
     def __init__(
         self,
@@ -105,6 +109,7 @@ class PartitionReplay:
         self._keep_rows = keep_rows
         self._advance = advance
         self._tp = TopicPartition(settings.input_topic, offset_range.partition)
+        self._place = Place(Homes(settings.partitions), offset_range.partition)
         self._emit_from = offset_range.emit_from
         self._next = offset_range.start
         self._reported = offset_range.start
@@ -143,23 +148,32 @@ class PartitionReplay:
                 f"snapshot's; a replay over them begins at the beginning of the log, or from a snapshot "
                 f"taken later"
             )
-        plan = await read_plan(self._settings, self._rules, self._offset_range)
+        plan = await read_plan(self._settings, self._rules, self._place, self._offset_range)
         self._emit_from = max(self._emit_from, corrections.resume)
         self._next = self._offset_range.start
         self.fold = self._new_fold(plan)
 
     def _new_fold(self, plan: CorrectionPlan | None) -> PartitionFold[ConsumerRecord]:
-        fold = PartitionFold(self._rules, self._settings.app_id, _offset, plan, keep_rows=self._keep_rows)
+        fold = PartitionFold(
+            self._rules,
+            self._settings.app_id,
+            _offset,
+            plan,
+            keep_rows=self._keep_rows,
+            place=self._place,
+        )
         if self._loaded is not None:
             fold.load(self._loaded.rows, self._loaded.counts)
         return fold
 
 
-async def read_plan(settings: Settings, rules: Rules, offset_range: OffsetRange) -> CorrectionPlan:
-    """Look through a range for corrections; only records that may be one are decoded."""
+async def read_plan(
+    settings: Settings, rules: Rules, place: Place, offset_range: OffsetRange
+) -> CorrectionPlan:
+    """Look through a range for corrections at home; only records that may be one are decoded."""
     plan = CorrectionPlan(settings.app_id)
     beginnings = Beginnings(rules)
-    tp = TopicPartition(settings.input_topic, offset_range.partition)
+    tp = TopicPartition(settings.input_topic, place.partition)
     between = records_between(settings.bootstrap_servers, tp, offset_range.start, offset_range.end)
     async for records in between:
         for record in records:
@@ -168,7 +182,7 @@ async def read_plan(settings: Settings, rules: Rules, offset_range: OffsetRange)
                     event = decode_consumed(record)
                 except Rejected:
                     continue
-                if beginnings.knows(event, record.offset):
+                if place.is_home(event) and beginnings.knows(event, record.offset):
                     plan.note(event, record.offset)
     return plan
 

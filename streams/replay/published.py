@@ -7,6 +7,7 @@ from streams.core.events import GAME_REJECTED, RATING_CHANGED, Event, Rejected
 from streams.core.publications import Publication
 from streams.replay.matching import Marks
 from streams.runtime.batches import partition_of
+from streams.runtime.homes import FORWARDED_HEADER, Homes, forwarded_copy, forwarded_from
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
 from streams.wire.encode import ERROR_HEADER, Headers, encode_published
@@ -14,6 +15,8 @@ from streams.wire.encode import ERROR_HEADER, Headers, encode_published
 # Of records in a topic with message.timestamp.type=LogAppendTime the timestamp is the broker's.
 _NO_TIMESTAMP = -1
 _PRODUCERS_OWN = 0
+
+REJECTED_FROM = f"{ERROR_HEADER}offset"
 
 Target = tuple[str, int]
 
@@ -40,6 +43,7 @@ class PublishedSink:
         self._changed = settings.topic(RATING_CHANGED)
         self._changed_partitions = changed_partitions
         self._give = give
+        self._homes = Homes(settings.partitions)
 
     def publish(self, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink
         """Give what one input record publishes."""
@@ -56,6 +60,12 @@ class PublishedSink:
         record = Published(topic, item.partition, *rejected_record(rejected, item), item.timestamp)
         self._give(record, item.offset)
 
+    def forward(self, item: Any, event: Event) -> None:
+        """Give the copy at home of a record that lies elsewhere."""
+        home = self._homes.of(event.ladder)
+        copy = forwarded_copy(item, event.ladder)
+        self._give(Published(item.topic, home, *copy, item.timestamp), item.offset)
+
 
 def header(headers: Iterable[tuple[str, bytes]], name: str) -> bytes:
     """Return the last header of a name; empty when there is none."""
@@ -66,16 +76,31 @@ def header(headers: Iterable[tuple[str, bytes]], name: str) -> bytes:
     return last
 
 
-def marks(record: Any, *, rejected: bool) -> Marks:
-    """Return what tells a record, expected or found: the position of a rejected input, else its `ce_id`."""
+def marks(record: Any, name: str = "ce_id") -> Marks:
+    """Return what tells a record, expected or found: `name` is the header that says what it follows from.
+
+    That is the position of a rejected input (`REJECTED_FROM`) or of a forwarded one; of others the `ce_id`.
+    """
     headers = tuple(record.headers)
-    name = f"{ERROR_HEADER}offset" if rejected else "ce_id"
     is_producers = getattr(record, "timestamp_type", _PRODUCERS_OWN) == _PRODUCERS_OWN
     return Marks(
         hash(header(headers, name)),
         hash((record.key, record.value, headers)),
         record.timestamp if is_producers else _NO_TIMESTAMP,
     )
+
+
+def source_of_copy(record: Any, homes: Homes) -> int | None:
+    """Return the partition of the input that a record of it was forwarded from; None when it was not.
+
+    Elsewhere than at home no copy is one.
+    """
+    topic, _, position = (forwarded_from(record) or b"").partition(b"/")
+    number = position.partition(b"/")[0]
+    if topic != record.topic.encode() or not number.isdigit():
+        return None
+    home = homes.of((record.key or b"").decode(errors="replace"))
+    return int(number) if home == record.partition else None
 
 
 def ladder_of(record: Any) -> bytes:
@@ -89,7 +114,7 @@ def shown(record: Any) -> str:
     headers = {
         name.removeprefix(ERROR_HEADER): (text or b"").decode(errors="backslashreplace")
         for name, text in record.headers
-        if name in ("ce_id", *names)
+        if name in ("ce_id", FORWARDED_HEADER, *names)
     }
     value = None if record.value is None else record.value.decode(errors="backslashreplace")
     return f"key {record.key!r} timestamp {record.timestamp} {headers} {value}"

@@ -20,7 +20,8 @@ from aiokafka.structs import ConsumerRecord
 from streams.core.manifest import Manifest
 from streams.core.outcomes import OutcomeCounts
 from streams.processor import no_collection
-from streams.replay.audit import AuditReport, AuditRequest, AuditRun, snapshot_offsets
+from streams.replay.audit import AuditRequest, AuditRun, snapshot_offsets
+from streams.replay.differences import AuditReport
 from streams.replay.errors import ReplayError
 from streams.replay.folding import Rules
 from streams.replay.log import PartitionReplay, partitions_of, read_bounds, records_between
@@ -281,7 +282,7 @@ class _Restore:
         restored = Restored(number, offset, there.state.offset, there.committed)
 
         def keep(record: Published, at: int) -> None:
-            key = ((record.topic, record.partition), marks(record, rejected=False).content, at)
+            key = ((record.topic, record.partition), marks(record).content, at)
             if missing[key] > 0:
                 missing[key] -= 1
                 restored.records.append(record)

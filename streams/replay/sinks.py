@@ -96,6 +96,9 @@ class FileSink:
         if writer is not None:
             writer.write(self._describe(item, rejected))
 
+    def forward(self, item: Any, event: Event) -> None:
+        """Write nothing: what follows from the record follows from its copy."""
+
     def write(self, content: str, body: Mapping[str, Any]) -> None:
         """Write one line that another sink has written."""
         self._writers[content].write(body)

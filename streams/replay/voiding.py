@@ -6,6 +6,7 @@ from contextlib import suppress
 from aiokafka import TopicPartition
 
 from streams.core.events import Game, GameVoided, Rejected
+from streams.runtime.homes import Homes
 from streams.runtime.produce import ProduceReport, Sender
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
@@ -13,16 +14,20 @@ from streams.wire.decode import decode_consumed
 
 
 async def games_of(settings: Settings, ladder: str, player: str) -> list[str]:
-    """Return the ids of a player's games on a ladder in the log that were not taken back already."""
+    """Return the ids of a player's games on a ladder in the log that were not taken back already.
+
+    `settings.partitions` are those of the input. What lies away from the ladder's home is one of them once a
+    worker has forwarded it.
+    """
     game_ids: dict[str, None] = {}
-    for partition in range(settings.partitions):
-        async for event in _events(settings, TopicPartition(settings.input_topic, partition)):
-            if event.ladder != ladder:
-                continue
-            if isinstance(event, GameVoided):
-                game_ids.pop(event.game_id, None)
-            elif player in event.players:
-                game_ids[event.game_id] = None
+    home = TopicPartition(settings.input_topic, Homes(settings.partitions).of(ladder))
+    async for event in _events(settings, home):
+        if event.ladder != ladder:
+            continue
+        if isinstance(event, GameVoided):
+            game_ids.pop(event.game_id, None)
+        elif player in event.players:
+            game_ids[event.game_id] = None
     return list(game_ids)
 
 

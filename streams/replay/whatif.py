@@ -37,6 +37,9 @@ class TallySink:
     def reject(self, item: Any, rejected: Rejected) -> None:
         """Count nothing."""
 
+    def forward(self, item: Any, event: Event) -> None:
+        """Count nothing: its copy counts."""
+
 
 def outcome_of_topic(
     settings: Settings, rules: Rules, ranges: Sequence[OffsetRange], advance: Callable[[int], None]

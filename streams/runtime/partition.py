@@ -27,6 +27,9 @@ from streams.processor import EVENTS_TOGETHER, Decoded, no_collection, process
 from streams.runtime.changelog import MANIFEST, WATERMARK, decode_manifest, decode_watermark, read_changelog
 from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.deployment import manifest_now
+from streams.runtime.group_progress import GroupProgress
+from streams.runtime.homes import Place, at_home
+from streams.runtime.layout import PartitionsChangedError
 from streams.runtime.reader import LogProbe, end_offset, high_watermarks, new_reader
 from streams.runtime.refusals import ManifestRow, RefusedError, check_offset, settle_manifest
 from streams.runtime.settings import Settings
@@ -45,8 +48,9 @@ log = logging.getLogger(__name__)
 class Partition:
     """The owner of one input partition: `open` it, `apply` batches in order, `close` it.
 
-    `ladders` is the fold of all records before `next_offset`, and `counts` says what became of these. Not
-    safe for concurrent use: one task owns it.
+    `ladders` is the fold of all records before `next_offset`, and `counts` says what became of these. Without
+    `forwards` another deployment on the same input forwards what is away from home. Not safe for concurrent
+    use: one task owns it.
     """
 
     def __init__(
@@ -55,6 +59,8 @@ class Partition:
         rules: Mapping[str, LadderRules],
         partition: int,
         transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS,
+        *,
+        forwards: bool = True,
     ) -> None:
         self.settings = settings
         self.tp = TopicPartition(settings.input_topic, partition)
@@ -71,7 +77,9 @@ class Partition:
         self._manifest: Manifest | None = None
         self._writer = PartitionWriter(settings, partition, transaction_timeout_ms)
         self._log_probe = LogProbe(settings.bootstrap_servers, self.tp)
-        self._week_timer = WeekTimer(self._log_probe)
+        self._week_timer = WeekTimer(self._log_probe, GroupProgress(settings))
+        self._forwards = forwards
+        self._fold_here = at_home(self._fold, self.place)
 
     async def open(self) -> None:
         """Fence a former owner, load the rows, and compare the watermark with the committed offset.
@@ -80,7 +88,11 @@ class Partition:
         RefusedError when the state must not be used.
         """
         started = time.monotonic()
-        await self._writer.start()
+        try:
+            await self._writer.start()
+        except PartitionsChangedError as error:
+            raise RefusedError(str(error)) from error
+        self._fold_here = at_home(self._fold, self.place)
         loaded = await self._load()
         if self._manifest is not None:
             await self._write_manifest(self._manifest)
@@ -115,7 +127,8 @@ class Partition:
 
     def fold(self, records: Sequence[ConsumerRecord], transaction: PartitionTransaction) -> None:
         """Apply a few records to the ladders; what they publish goes to the transaction, no rows yet."""
-        process(self._fold, records, decode_consumed, _Sink(transaction, self._week_timer), self.counts)
+        sink = _Sink(transaction, self._week_timer, forwards=self._forwards)
+        process(self._fold_here, records, decode_consumed, sink, self.counts)
 
     async def end_weeks(self, now: datetime) -> None:
         """Append the week-ended records that are due to the log, each once, in a transaction of their own.
@@ -141,10 +154,16 @@ class Partition:
         self.is_open = False
         await self._writer.stop()
         await self._log_probe.close()
+        await self._week_timer.close()
 
     def new_transaction(self) -> PartitionTransaction:
         """Return an empty transaction of this partition. Raises RuntimeError when it is not open."""
         return self._writer.new_transaction()
+
+    @property
+    def place(self) -> Place:
+        """Return which ladders are at home here; known once the partition was opened."""
+        return Place(self._writer.homes, self.tp.partition)
 
     async def first_offset_from(self, offset: int) -> int | None:
         """Return the offset of the first record on the log from an offset on; None when there is none yet."""
@@ -159,7 +178,7 @@ class Partition:
         await reader.start()
         try:
             log_ends = await high_watermarks(self.settings.bootstrap_servers, [self.tp])
-            self._week_timer.start(log_ends[self.tp])
+            self._week_timer.start(log_ends[self.tp], self._writer.homes.partitions)
             end = await end_offset(reader, self._changelog)
             committed = await reader.committed(self.tp)
             if end == self._changelog_end and (committed or 0) == self.next_offset:
@@ -214,9 +233,10 @@ class Partition:
 class _Sink:
     """Takes what the fold of a partition puts out: into a transaction, and past the timer of its weeks."""
 
-    def __init__(self, transaction: PartitionTransaction, week_timer: WeekTimer) -> None:
+    def __init__(self, transaction: PartitionTransaction, week_timer: WeekTimer, *, forwards: bool) -> None:
         self._transaction = transaction
         self._week_timer = week_timer
+        self._forwards = forwards
 
     def publish(self, item: ConsumerRecord, event: Event, published: Sequence[Publication]) -> None:
         """Append what follows from a record, and let the timer know of it."""
@@ -228,3 +248,8 @@ class _Sink:
         position = (item.topic, item.partition, item.offset)
         log.warning("rejected %s/%d/%d (%s): %s", *position, rejected.reason, rejected)
         self._transaction.reject(item, rejected)
+
+    def forward(self, item: ConsumerRecord, event: Event) -> None:
+        """Append a copy of a record to its home, unless another deployment does so."""
+        if self._forwards:
+            self._transaction.forward(item, event)

@@ -1,5 +1,7 @@
 """Reading a partition from one offset up to another, and asking where it ends, outside any consumer group."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,6 +12,8 @@ from aiokafka.structs import ConsumerRecord
 _MAX_FETCH_BYTES = 8 * 1024 * 1024
 # How long a poll waits for nothing: a changelog ends in a transaction marker, which brings no record.
 _POLL_MS = 50
+# Much longer than a commit takes to arrive everywhere.
+_SETTLING_SECONDS = 10.0
 
 
 def new_reader(
@@ -57,6 +61,23 @@ async def high_watermarks(bootstrap_servers: str, tps: Sequence[TopicPartition])
         await reader.stop()
 
 
+async def await_settled(bootstrap_servers: str, topic: str, partitions: int) -> None:
+    """Wait until what was committed by now can be read in all partitions of a topic.
+
+    A commit is answered some milliseconds before its markers are in the log. Transactions that are open for
+    longer than `_SETTLING_SECONDS` are not waited for.
+    """
+    tps = [TopicPartition(topic, number) for number in range(partitions)]
+    ends = await high_watermarks(bootstrap_servers, tps)
+    deadline = time.monotonic() + _SETTLING_SECONDS
+    async with reading(bootstrap_servers) as reader:
+        while time.monotonic() < deadline:
+            readable = await reader.end_offsets(tps)
+            if all(readable[tp] >= ends[tp] for tp in tps):
+                return
+            await asyncio.sleep(_POLL_MS / 1000)
+
+
 async def read_up_to(
     reader: AIOKafkaConsumer, tp: TopicPartition, start: int | None, end: int
 ) -> AsyncIterator[list[ConsumerRecord]]:
@@ -96,17 +117,17 @@ class LogProbe:
     """Asks the broker what lies in one partition; its reader is started for the first question."""
 
     def __init__(self, bootstrap_servers: str, tp: TopicPartition) -> None:
+        self.tp = tp
         self._bootstrap_servers = bootstrap_servers
-        self._tp = tp
         self._reader: AIOKafkaConsumer | None = None
 
     async def end_offset(self) -> int:
         """Return the last stable offset."""
-        return await end_offset(await self._started_reader(), self._tp)
+        return await end_offset(await self._started_reader(), self.tp)
 
     async def first_offset(self, start: int) -> int | None:
         """Return the offset of the first committed record from `start` on; None when there is none yet."""
-        return await first_offset(await self._started_reader(), self._tp, start)
+        return await first_offset(await self._started_reader(), self.tp, start)
 
     async def close(self) -> None:
         """Stop the reader; another question starts a new one."""

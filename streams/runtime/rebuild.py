@@ -27,6 +27,8 @@ from streams.core.rules import LadderRules
 from streams.processor import Decoded, decode_all, process
 from streams.runtime.changelog import different_rows, encode_row, merge_rows, read_state
 from streams.runtime.clock import clock_of_environment, timestamp_ms
+from streams.runtime.homes import Homes, Place, at_home
+from streams.runtime.layout import PartitionsChangedError, with_partitions
 from streams.runtime.partition import Partition
 from streams.runtime.reader import end_offset, read_up_to, reading
 from streams.runtime.settings import Settings
@@ -72,6 +74,10 @@ async def rebuild_partition(
     Raises RebuildError when the log has lost its beginning, when the rows are not those of the log, or when
     a worker took the partition back every time.
     """
+    try:
+        settings = await with_partitions(settings)
+    except PartitionsChangedError as error:
+        raise RebuildError(str(error)) from error
     for attempt in range(1, ATTEMPTS + 1):
         rebuild = _Rebuild(settings, rules, partition)
         try:
@@ -94,6 +100,7 @@ class _Rebuild:
         self._rules = rules
         self._partition = Partition(settings, rules, partition, _TRANSACTION_TIMEOUT_MS)
         self._tp = self._partition.tp
+        self._place = Place(Homes(settings.partitions), partition)
         self._plan = CorrectionPlan(settings.app_id)
         self._beginnings = Beginnings(rules)
         self._report = RebuildReport(partition)
@@ -145,7 +152,9 @@ class _Rebuild:
         async for records in self._read(None, end):
             first = records[0].offset if first is None else first
             for record, event in zip(records, decode_all(decode_consumed, records), strict=True):
-                if not isinstance(event, Rejected) and self._beginnings.knows(event, record.offset):
+                if isinstance(event, Rejected) or not self._place.is_home(event):
+                    continue
+                if self._beginnings.knows(event, record.offset):
                     self._plan.note(event, record.offset)
             progress.update(len(records))
         if first:
@@ -239,14 +248,15 @@ class _Rebuild:
     def _fold(self, corrected: CorrectedLadders, records: list[ConsumerRecord]) -> None:
         """Apply records to a fold with corrections.
 
-        What it publishes was published already, and what is rejected has no part in any state.
+        What it publishes was published already, and what is rejected has no part in any state; nor has what
+        is away from home.
         """
 
         def fold(records: Sequence[ConsumerRecord], events: Sequence[Decoded]) -> Sequence[Folded]:
             offsets = [record.offset for record in records]
             return corrected.fold(self._beginnings.known(events, offsets), offsets)
 
-        process(fold, records, decode_consumed, None, OutcomeCounts())
+        process(at_home(fold, self._place), records, decode_consumed, None, OutcomeCounts())
 
     async def _read(self, start: int | None, end: int) -> AsyncIterator[list[ConsumerRecord]]:
         """Yield the committed records from an offset (None: the beginning) up to, not with, another.

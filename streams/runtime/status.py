@@ -47,7 +47,7 @@ async def read_fold(settings: Settings, new_ladders: Callable[[], Ladders]) -> L
 
 
 async def read_status(settings: Settings) -> list[PartitionStatus]:
-    """Return where every partition is, with the account `read = rated + ignored + rejected + noted`."""
+    """Return where every partition is, with its account: what was read is the sum of the outcomes."""
     states = await read_states(settings)
     return await asyncio.gather(
         *(_status(settings, partition, state) for partition, state in enumerate(states))

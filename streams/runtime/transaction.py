@@ -17,6 +17,8 @@ from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.runtime.batches import Batches, Target, partition_of
 from streams.runtime.changelog import MANIFEST, WATERMARK, encode_manifest, encode_row, encode_watermark
+from streams.runtime.homes import Homes, forwarded_copy
+from streams.runtime.layout import compare_partitions
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
 from streams.wire.encode import Headers, Record, encode_published
@@ -46,9 +48,15 @@ class PartitionWriter:
         self._timeout_ms = timeout_ms
         self._producer: AIOKafkaProducer | None = None
         self._rating_changed_partitions = 1
+        # By the number of partitions that the input has, once the writer was started.
+        self.homes = Homes(settings.partitions)
 
     async def start(self) -> None:
-        """Start the producer whose transactional id names the partition. Raises KafkaError when it cannot."""
+        """Start the producer whose transactional id names the partition.
+
+        Raises KafkaError when it cannot be started, PartitionsChangedError when the input has another number
+        of partitions than the deployment began with.
+        """
         producer = AIOKafkaProducer(
             bootstrap_servers=self._settings.bootstrap_servers,
             transactional_id=self._settings.transactional_id(self._partition),
@@ -62,6 +70,7 @@ class PartitionWriter:
         self._producer = producer
         rating_changed = self._settings.topic(RATING_CHANGED)
         self._rating_changed_partitions = len(await producer.partitions_for(rating_changed))
+        await self._find_homes(producer)
 
     async def stop(self) -> None:
         """Stop the producer, if it was started."""
@@ -74,8 +83,15 @@ class PartitionWriter:
         if self._producer is None:
             raise RuntimeError(f"partition {self._partition} is not open")
         return PartitionTransaction(
-            self._producer, self._settings, self._partition, self._rating_changed_partitions
+            self._producer, self._settings, self._partition, self._rating_changed_partitions, self.homes
         )
+
+    async def _find_homes(self, producer: AIOKafkaProducer) -> None:
+        partitions = len(await producer.partitions_for(self._settings.input_topic))
+        began_with = len(await producer.partitions_for(self._settings.changelog_topic))
+        compare_partitions(self._settings, began_with, partitions)
+        if partitions != self.homes.partitions:
+            self.homes = Homes(partitions)
 
 
 class PartitionTransaction:
@@ -90,7 +106,12 @@ class PartitionTransaction:
     """
 
     def __init__(
-        self, producer: AIOKafkaProducer, settings: Settings, partition: int, rating_changed_partitions: int
+        self,
+        producer: AIOKafkaProducer,
+        settings: Settings,
+        partition: int,
+        rating_changed_partitions: int,
+        homes: Homes,
     ) -> None:
         self._producer = producer
         self._batches = Batches(producer)
@@ -100,6 +121,7 @@ class PartitionTransaction:
         self._changelog = TopicPartition(settings.changelog_topic, partition)
         self._rating_changed = settings.topic(RATING_CHANGED)
         self._rating_changed_partitions = rating_changed_partitions
+        self._homes = homes
 
     def publish(self, item: ConsumerRecord, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink's
         """Append what follows from a record."""
@@ -109,6 +131,11 @@ class PartitionTransaction:
         """Append a rejected record to game-rejected."""
         target = (self._settings.topic(GAME_REJECTED), self._input.partition)
         self._batches.append(target, item.timestamp, *rejected_record(rejected, item))
+
+    def forward(self, item: ConsumerRecord, event: Event) -> None:
+        """Append a copy of a record to the home of its ladder."""
+        target = (self._input.topic, self._homes.of(event.ladder))
+        self._batches.append(target, item.timestamp, *forwarded_copy(item, event.ladder))
 
     def append_published(self, publications: Iterable[Publication], position: str, timestamp: int) -> None:
         """Append what a fold publishes; `position` is the topic/partition/offset of what it follows from."""

@@ -1,13 +1,20 @@
 """The weeks of a partition that end by the clock: which week-ended records its owner appends, and when."""
 
+import logging
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
+
+from aiokafka import TopicPartition
 
 from streams.core.events import WEEK_ENDED, Event, Game, WeekEnded
 from streams.core.ladders import Ladders
+from streams.runtime.group_progress import GroupProgress
 from streams.runtime.reader import LogProbe
 from streams.wire.encode import Record, encode_event
+
+log = logging.getLogger(__name__)
 
 # Week-ended records appended in one go: about 10 ms. The rest follows a second later.
 _MAX_WEEKS_AT_ONCE = 2_000
@@ -18,24 +25,47 @@ _LIVE_SECONDS = 3_600
 _Ending = tuple[str, str, bool]
 
 
+@dataclass
+class _Crossing:
+    """A moment when weeks were due, and where the other partitions ended then.
+
+    Until the group has done all that lies below, games of these weeks may still be on their way home.
+    """
+
+    moment: datetime
+    ends: dict[TopicPartition, int]
+    has_waited: bool = False
+    is_over: bool = False
+
+
 class WeekTimer:
     """Knows which weeks of one partition are over and not yet on the log, for the partition's owner."""
 
-    def __init__(self, log_probe: LogProbe) -> None:
+    def __init__(self, log_probe: LogProbe, progress: GroupProgress) -> None:
         self._log_probe = log_probe
-        self._log_end_at_start = 0
+        self._progress = progress
+        self._partitions = 1
+        # The fold has to come this far before a week may end.
+        self._to_read = 0
+        self._crossing: _Crossing | None = None
         # Week-ended records appended since then that the fold has not applied yet.
         self._appended: set[_Ending] = set()
         # In seconds since 1970.
         self._last_game_ended = -math.inf
 
-    def start(self, log_end: int) -> None:
+    def start(self, log_end: int, partitions: int) -> None:
         """Begin a time as owner, for which the log had its end, uncommitted records included, at `log_end`.
 
-        What a former owner has appended lies below it.
+        What a former owner has appended lies below it. The input has so many partitions.
         """
-        self._log_end_at_start = log_end
+        self._to_read = log_end
+        self._partitions = partitions
+        self._crossing = None
         self._appended = set()
+
+    async def close(self) -> None:
+        """Stop asking."""
+        await self._progress.close()
 
     def note(self, event: Event) -> None:
         """Take in an event that the fold has applied."""
@@ -53,29 +83,62 @@ class WeekTimer:
 
         `ladders` are those of all records before `next_offset`. A record appended by a former owner lies
         before the end that the log had when this one began; until the fold has come that far, none is due.
+        Nor is one before all that lay in the other partitions, when it became due, has been forwarded, and
+        applied here.
         """
-        due = [ended for ended in ladders.weeks_due(now) if _ending(ended) not in self._appended]
-        if not due or not await self._is_up_to(next_offset, now):
+        if not self._not_appended(ladders, now):
+            self._crossing = None
             return []
-        return due[:_MAX_WEEKS_AT_ONCE]
+        if not await self._is_up_to(next_offset, now):
+            return []
+        crossing = await self._cross(now)
+        if not crossing.is_over or not await self._is_up_to(next_offset, now):
+            return []
+        self._crossing = None
+        # Not those that became due meanwhile: the others' ends were asked for before.
+        return self._not_appended(ladders, crossing.moment)[:_MAX_WEEKS_AT_ONCE]
+
+    def _not_appended(self, ladders: Ladders, now: datetime) -> list[WeekEnded]:
+        return [ended for ended in ladders.weeks_due(now) if _ending(ended) not in self._appended]
+
+    async def _cross(self, now: datetime) -> _Crossing:
+        """Return how far the wait for the other partitions has come: begun, or over.
+
+        A partition that nobody owns at present holds it up for as long, and so does one that is behind. What
+        a producer's open transaction hides there is not waited for, as it is not in this partition.
+        """
+        crossing = self._crossing
+        if crossing is None:
+            ends = await self._progress.ends(self._partitions, self._log_probe.tp.partition)
+            crossing = self._crossing = _Crossing(now, ends)
+        if not crossing.is_over:
+            behind = await self._progress.behind(crossing.ends)
+            for tp, offset in behind.items():
+                log.debug("weeks wait for %s/%d, done up to %d", tp.topic, tp.partition, offset)
+            crossing.is_over = not behind
+            crossing.has_waited = crossing.has_waited or bool(behind)
+            if crossing.is_over and crossing.has_waited:
+                # What was forwarded meanwhile lies below, and may have other weeks to end.
+                self._to_read = max(self._to_read, await self._log_probe.end_offset())
+        return crossing
 
     async def _is_up_to(self, next_offset: int, now: datetime) -> bool:
-        """Say whether the fold knows all that former owners appended, and has come up to the present.
+        """Say whether the fold knows all that it has to, and has come up to the present.
 
         Up to the present: its last game ended a short while ago, or there is nothing left to read. While
         games of the past are being produced, their weeks seem to be long over; ended at once, they would
         turn the rest of their games into late ones.
         """
         is_live = now.timestamp() - self._last_game_ended < _LIVE_SECONDS
-        if is_live and next_offset >= self._log_end_at_start:
+        if is_live and next_offset >= self._to_read:
             return True
         # Asked in this order: what becomes readable in between is seen by the second question.
         readable_end = await self._log_probe.end_offset()
         first = await self._log_probe.first_offset(next_offset)
         if first is None:
             # Only transaction markers are left, unless a producer's open transaction hides more.
-            return readable_end >= self._log_end_at_start
-        return is_live and first >= self._log_end_at_start
+            return readable_end >= self._to_read
+        return is_live and first >= self._to_read
 
 
 def week_ended_record(ended: WeekEnded, source: str) -> Record:

@@ -29,9 +29,7 @@ from streams.wire.schemas import VERSION, first_error, validator
 MAX_AHEAD_MS = 24 * 3600 * 1000
 
 
-def decode_record(
-    value: bytes | None, key: bytes | None, headers: Iterable[tuple[str, bytes]], timestamp: int
-) -> Event:
+def decode_record(value: bytes | None, headers: Iterable[tuple[str, bytes]], timestamp: int) -> Event:
     """Return the event of a record of the game-finished topic; `timestamp` is its own, in milliseconds.
 
     Raises Rejected with the reason when the record is not a valid input by itself.
@@ -47,8 +45,6 @@ def decode_record(
         decoded = decode_plain(value)
     if decoded is None:
         decoded = decode_checked(_parse(value), event)
-    if key is not None and key != decoded.ladder.encode():
-        raise Rejected("key", f"key: {key!r} is not the ladder {decoded.ladder!r}")
     if type(decoded) is Game and decoded.ended_epoch * 1000 > timestamp + MAX_AHEAD_MS:
         raise Rejected(
             "future", f"ended_at: {decoded.ended_at!r} is more than 24 hours after the record's own timestamp"
@@ -58,7 +54,7 @@ def decode_record(
 
 def decode_consumed(record: Any) -> Event:
     """Return the event of a record of the game-finished topic as a consumer has it. Raises Rejected."""
-    return decode_record(record.value, record.key, record.headers, record.timestamp)
+    return decode_record(record.value, record.headers, record.timestamp)
 
 
 def decode_line(line: bytes) -> Event:

@@ -138,7 +138,7 @@ def test_own_games_and_ladders(tmp_path: Path) -> None:
 
     assert process.returncode == 0, errors
     assert "ann    1608.0" in output
-    assert "1 read, 1 rated, 0 ignored, 0 rejected, 0 noted" in output
+    assert "1 read, 1 rated, 0 ignored, 0 rejected, 0 noted, 0 forwarded" in output
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -121,7 +121,8 @@ def same(one: Outcome, other: Outcome) -> bool:
 
 def test_every_kind_of_outcome_occurs(alone: Outcome) -> None:
     assert alone.counts.read > 2_000
-    assert all(vars(alone.counts).values())
+    # In a file a ladder has no home that a line could be away from.
+    assert [name for name, count in vars(alone.counts).items() if not count] == ["forwarded"]
     assert all(alone.written.values())
 
 

@@ -19,7 +19,8 @@ from workers import Worker
 from streams.cli.replay import audit_command
 from streams.core.events import GAME_IGNORED, RATING_CHANGED
 from streams.core.rules import parse_ladders
-from streams.replay.audit import AuditReport, AuditRequest, audit
+from streams.replay.audit import AuditRequest, audit
+from streams.replay.differences import AuditReport
 from streams.replay.matching import Kind
 from streams.runtime.changelog import WATERMARK
 from streams.runtime.rebuild import rebuild_partition

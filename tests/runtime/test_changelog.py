@@ -87,7 +87,7 @@ def test_the_state_is_the_last_row_of_each_key_without_the_deleted_ones(site: Si
     assert state == PartitionState(
         4,
         {"player/go/ann": b"[2]", "player/go/bob": b"[1]"},
-        {"read": 4, "rated": 4, "ignored": 0, "rejected": 0, "noted": 0},
+        {"read": 4, "rated": 4, "ignored": 0, "rejected": 0, "noted": 0, "forwarded": 0},
     )
 
 

@@ -14,6 +14,7 @@ from sites import Site
 from workers import Worker
 
 from streams.core.events import REJECTIONS
+from streams.runtime.homes import FORWARDED_HEADER
 from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
 from streams.runtime.topics import MAX_INPUT_BYTES
@@ -77,9 +78,13 @@ REJECTED: dict[str, list[Record]] = {
         )
     ],
     "schema": [record(fields) for fields in SCHEMA],
-    "unknown-ladder": [record(game("u1", ladder="nowhere"), b"nowhere")],
+    # At home, as far as an unknown ladder can be: elsewhere it is forwarded first.
+    "unknown-ladder": [record(game("u1", ladder="nobody"), b"nobody")],
     "same-player-twice": [record(game("t1", players=[ANN, BOB, ANN]))],
-    "key": [record(game("k1"), key) for key in (b"belote", b"", b"\xff\x00", b"k" * 3 * 1024 * 1024)],
+    "misplaced": [
+        record(game("m1", ladder="belote"), key, [TRACE, (FORWARDED_HEADER, position)])
+        for key, position in ((b"belote", b"game-finished/2/7"), (None, b""), (b"\xff", None))
+    ],
     "conflict": [
         record(game("good-0", game_type="another")),
         record(game("good-0", players=[ANN, {**BOB, "rank": 1}])),
@@ -152,13 +157,23 @@ def test_a_record_that_only_its_compression_made_small_enough_is_rejected_in_par
     assert site.differences() == []
 
 
+def test_whatever_the_key_a_record_at_home_is_a_game(site: Site, start_worker: StartWorker) -> None:
+    keys = (b"belote", b"", b"\xff\x00", None, b"k" * 3 * 1024 * 1024)
+    site.produce_records(record(game(f"k{number}"), key) for number, key in enumerate(keys))
+    start_worker(site)
+    site.wait_until_done()
+
+    assert site.watermarks()[PARTITION].counts["rated"] == len(keys)
+    assert site.differences() == []
+
+
 def test_a_record_without_key_and_headers_is_a_game(site: Site, start_worker: StartWorker) -> None:
     site.produce_records([{"value": orjson.dumps(game("plain")), "partition": PARTITION}])
     start_worker(site)
     site.wait_until_done()
     mark = site.watermarks()[PARTITION]
 
-    assert mark.counts == {"read": 1, "rated": 1, "ignored": 0, "rejected": 0, "noted": 0}
+    assert mark.counts == {"read": 1, "rated": 1, "ignored": 0, "rejected": 0, "noted": 0, "forwarded": 0}
     assert site.differences() == []
 
 

@@ -22,9 +22,9 @@ GOOD: dict[str, Any] = {
 NOW = 1_796_000_000_000
 
 
-def record(fields: Any, key: bytes | None = b"chess", headers: Any = (), timestamp: int = NOW) -> Any:
+def record(fields: Any, headers: Any = (), timestamp: int = NOW) -> Any:
     value = fields if isinstance(fields, bytes) or fields is None else orjson.dumps(fields)
-    return decode_record(value, key, headers, timestamp)
+    return decode_record(value, headers, timestamp)
 
 
 def rejection(*args: Any, **kwargs: Any) -> Rejected:
@@ -41,8 +41,8 @@ def with_player(**fields: Any) -> dict[str, Any]:
     return {**GOOD, "players": [{**GOOD["players"][0], **fields}, GOOD["players"][1]]}
 
 
-def test_a_plain_producer_needs_no_headers_and_no_key() -> None:
-    game = record(GOOD, key=None)
+def test_a_plain_producer_needs_no_headers() -> None:
+    game = record(GOOD)
 
     assert isinstance(game, Game)
     assert game.rated is True
@@ -105,13 +105,6 @@ def test_a_player_twice_is_rejected() -> None:
 
     assert rejected.reason == "same-player-twice"
     assert "'ann'" in rejected.message
-
-
-def test_a_key_that_is_not_the_ladder_is_rejected() -> None:
-    rejected = rejection(GOOD, key=b"belote")
-
-    assert rejected.reason == "key"
-    assert "belote" in rejected.message
 
 
 def test_a_game_that_ends_before_it_starts_is_rejected() -> None:
@@ -185,9 +178,9 @@ def test_other_content_has_another_digest(fields: dict[str, Any]) -> None:
 
 
 def test_an_encoded_game_decodes_to_the_same_game() -> None:
-    key, value, headers = encode_event("game-finished", GOOD, "test", "chess/g-1")
+    _, value, headers = encode_event("game-finished", GOOD, "test", "chess/g-1")
 
-    assert decode_record(value, key, headers, NOW) == record(GOOD)
+    assert decode_record(value, headers, NOW) == record(GOOD)
 
 
 def test_a_published_change_has_cloudevents_headers() -> None:
@@ -210,11 +203,11 @@ def test_a_published_change_has_cloudevents_headers() -> None:
 
 
 def test_a_rejection_keeps_the_headers_and_adds_where_and_why() -> None:
-    headers = rejection_headers(Rejected("key", "wrong \ud800"), "games", 2, 40, [("a", b"1")])
+    headers = rejection_headers(Rejected("schema", "wrong \ud800"), "games", 2, 40, [("a", b"1")])
 
     assert headers[0] == ("a", b"1")
     assert dict(headers[1:]) == {
-        "__ladderlog.errors.reason": b"key",
+        "__ladderlog.errors.reason": b"schema",
         "__ladderlog.errors.message": b"wrong \\ud800",
         "__ladderlog.errors.topic": b"games",
         "__ladderlog.errors.partition": b"2",
@@ -238,7 +231,7 @@ def test_any_bytes_are_decoded_or_rejected(value: bytes) -> None:
 @given(st.fixed_dictionaries({}, optional={name: JSON | st.just(value) for name, value in GOOD.items()}))
 def test_any_fields_are_decoded_or_rejected(fields: dict[str, Any]) -> None:
     try:
-        outcome = record(json.dumps(fields).encode(), key=None).game_id
+        outcome = record(json.dumps(fields).encode()).game_id
     except Rejected as rejected:
         outcome = rejected.reason
 
