@@ -1,7 +1,8 @@
 """Which deployment a command is about: its partitions and rules are its own, whatever the options say."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import click
 from streams.cli.options import read_rules
 from streams.core.manifest import Manifest
 from streams.core.rules import LadderRules
+from streams.runtime.exit_statuses import EXIT_REFUSED
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,6 +25,33 @@ class NoSuchThingError(click.ClickException):
     """What was asked for is not there; the message names what is."""
 
     exit_code = _NO_SUCH_THING
+
+
+class RefusedError(click.ClickException):
+    """The state must not be used: as with a worker, an operator has to look."""
+
+    exit_code = EXIT_REFUSED
+
+
+def deployed(settings: Settings) -> Settings:
+    """Return the settings with the number of partitions that the deployment's input has.
+
+    Raises RefusedError when the deployment began with another number.
+    """
+    from streams.runtime.layout import with_partitions
+
+    with _refusals():
+        return asyncio.run(with_partitions(settings))
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    from streams.runtime.layout import PartitionsChangedError
+
+    try:
+        yield
+    except PartitionsChangedError as error:
+        raise RefusedError(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -70,7 +99,8 @@ def settings_of(settings: Settings) -> Settings:
     from streams.runtime.deployment import NoDeploymentError, find_topics
 
     try:
-        known = asyncio.run(find_topics(settings))
+        with _refusals():
+            known = asyncio.run(find_topics(settings))
     except NoDeploymentError as error:
         raise NoSuchThingError(str(error)) from error
     _tell_partitions(settings, known)
@@ -85,6 +115,7 @@ def check_input_of(settings: Settings) -> None:
         asyncio.run(check_input(settings))
     except NoDeploymentError as error:
         raise NoSuchThingError(str(error)) from error
+    deployed(settings)
 
 
 def deployment_of(settings: Settings, ladders: Path) -> Known:
@@ -111,7 +142,8 @@ def deployment_by(settings: Settings, ladders: Path) -> Known:
     if not is_given("--ladders"):
         return deployment_of(settings, ladders)
     try:
-        found = asyncio.run(find_deployment(settings))
+        with _refusals():
+            found = asyncio.run(find_deployment(settings))
     except NoDeploymentError:
         check_input_of(settings)
         return Known(with_partitions_there(settings), read_rules(ladders))
@@ -134,7 +166,8 @@ def _find(settings: Settings) -> "Deployment":
     from streams.runtime.deployment import NoDeploymentError, find_deployment
 
     try:
-        found = asyncio.run(find_deployment(settings))
+        with _refusals():
+            found = asyncio.run(find_deployment(settings))
     except NoDeploymentError as error:
         raise NoSuchThingError(str(error)) from error
     _tell_partitions(settings, found.settings)

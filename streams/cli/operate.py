@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streams.cli.deployments import settings_of, with_partitions_there
+from streams.cli.deployments import RefusedError, deployed, settings_of, with_partitions_there
 from streams.cli.options import kafka_options, ladders_option, read_rules
 from streams.core.rules import LadderRules
-from streams.runtime.exit_statuses import EXIT_REFUSED
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ def topics_command(settings: Settings, wait: float) -> None:
     for report in reports:
         state = "created" if report.created else "; ".join(report.mistakes) or "is there"
         click.echo(f"{report.spec.name}: {state}")
+    deployed(settings)
     if any(report.mistakes for report in reports):
         raise click.ClickException("some topics have the wrong settings; nothing was altered")
 
@@ -49,7 +49,8 @@ def topics_command(settings: Settings, wait: float) -> None:
 @click.option(
     "--week-ends/--no-week-ends",
     default=True,
-    help="Whether to end weeks at midnight; one deployment on a topic must, a second one need not.",
+    help="Whether to end weeks at midnight, and to forward what lies away from home; one deployment on a "
+    "topic must, a second one need not.",
 )
 @click.option(
     "--share-outputs",
@@ -69,16 +70,16 @@ def worker_command(
     from streams.runtime.worker import run_worker
 
     rules = read_rules(ladders)
-    settings = with_partitions_there(settings)
+    settings = deployed(with_partitions_there(settings))
     _check_start(settings, rules, share_outputs=share_outputs)
     if until_stdin_ends:
         Thread(target=_terminate_when_stdin_ends, daemon=True).start()
-    run_worker(settings, rules, loglevel, ends_weeks=week_ends)
+    run_worker(settings, rules, loglevel, writes_input=week_ends)
 
 
 def _check_start(settings: Settings, rules: Mapping[str, LadderRules], *, share_outputs: bool) -> None:
     """Raise click.ClickException when a worker must not start, with status 78 when an operator must look."""
-    from streams.runtime.refusals import RefusedError, other_rules
+    from streams.runtime import refusals
     from streams.runtime.start import begun_otherwise, check_outputs
     from streams.runtime.topics import check_topics
 
@@ -86,16 +87,12 @@ def _check_start(settings: Settings, rules: Mapping[str, LadderRules], *, share_
     if mistakes:
         differences = asyncio.run(begun_otherwise(settings, rules))
         if differences:
-            raise _RefusedError(f"refused to run: {other_rules(settings, differences)}")
+            raise RefusedError(f"refused to run: {refusals.other_rules(settings, differences)}")
         raise click.ClickException("the topics are not as they have to be:\n  " + "\n  ".join(mistakes))
     try:
         asyncio.run(check_outputs(settings, shared=share_outputs))
-    except RefusedError as error:
-        raise _RefusedError(f"refused to run: {error}") from error
-
-
-class _RefusedError(click.ClickException):
-    exit_code = EXIT_REFUSED
+    except refusals.RefusedError as error:
+        raise RefusedError(f"refused to run: {error}") from error
 
 
 @click.command("status")

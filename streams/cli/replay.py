@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli.deployments import deployment_by, deployment_of, is_given
+from streams.cli.deployments import deployed, deployment_by, deployment_of, is_given
 from streams.cli.options import (
     app_id_option,
     bootstrap_option,
@@ -58,9 +58,10 @@ class _LogOptions:
             return LogFiles(self.files, self.app_id)
         if self.bootstrap_servers is None:
             raise click.UsageError("say where the log is: --bootstrap-servers, or FILES")
-        return Settings(
+        settings = Settings(
             self.bootstrap_servers, self.app_id, self.topic_prefix, output_prefix=self.output_prefix
         )
+        return deployed(settings)
 
 
 class _PositionType(click.ParamType):

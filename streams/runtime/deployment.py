@@ -12,6 +12,7 @@ from streams.core.manifest import Manifest, merged
 from streams.core.rules import LadderRules
 from streams.runtime.batches import partition_of
 from streams.runtime.changelog import MANIFEST, decode_manifest, read_changelog
+from streams.runtime.layout import compare_partitions
 from streams.runtime.reader import reading
 from streams.runtime.settings import CHANGELOG_SUFFIX, Settings
 from streams.runtime.topics import topics_on
@@ -50,7 +51,8 @@ async def find_deployment(settings: Settings) -> Deployment:
 async def find_topics(settings: Settings) -> Settings:
     """Return the settings with the partitions that the changelog has.
 
-    Raises NoDeploymentError when the changelog, the input or a topic published to is missing.
+    Raises NoDeploymentError when the changelog, the input or a topic published to is missing, and
+    PartitionsChangedError when the deployment began with another number of partitions.
     """
     topics = await topics_on(settings.bootstrap_servers)
     if settings.changelog_topic not in topics or settings.input_topic not in topics:
@@ -60,6 +62,7 @@ async def find_topics(settings: Settings) -> Settings:
         raise NoDeploymentError(
             f"topic {', '.join(missing)} is missing; `ladderlog topics` with the same options creates it"
         )
+    compare_partitions(settings, topics[settings.changelog_topic], topics[settings.input_topic])
     return replace(settings, partitions=topics[settings.changelog_topic])
 
 

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import faust
+from aiokafka.errors import KafkaError
 from faust.types import TP
 
 from streams.core.outcomes import OutcomeCounts
 from streams.core.rules import LadderRules
 from streams.runtime.assignment import Assignment
 from streams.runtime.clock import clock_of_environment
-from streams.runtime.exit_statuses import EXIT_FAILED, leave_at_once
+from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED, leave_at_once
+from streams.runtime.layout import PartitionsChangedError, check_partitions
 from streams.runtime.log_filter import quieten
 from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
@@ -40,19 +42,22 @@ _MAX_FETCH_BYTES = 8 * 1024 * 1024
 # One poll's records; several polls go into one transaction.
 _MAX_POLL_RECORDS = 10_000
 _REPORT_INTERVAL = 10.0
+# Seconds between two looks whether the input has as many partitions as before.
+_LAYOUT_INTERVAL = 10.0
 # How late a week may end by the clock.
 _TICK_SECONDS = 1.0
 
 
 def run_worker(
-    settings: Settings, rules: Mapping[str, LadderRules], loglevel: str = "info", *, ends_weeks: bool = True
+    settings: Settings, rules: Mapping[str, LadderRules], loglevel: str = "info", *, writes_input: bool = True
 ) -> None:
     """Run a worker until a signal stops it, and end the process (`exit_statuses` says with which status).
 
-    With `ends_weeks` it appends the week-ended records of its partitions when they are due.
+    `settings.partitions` is the number of partitions that the input has. With `writes_input` it appends the
+    week-ended records of its partitions when they are due, and forwards what lies away from home.
     """
     quieten()
-    app = new_app(settings, rules, ends_weeks=ends_weeks)
+    app = new_app(settings, rules, writes_input=writes_input)
     try:
         faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
     except Exception as error:  # whatever it is: Faust has given up
@@ -63,7 +68,7 @@ def run_worker(
         leave_at_once(ending.status, ending.reason)
 
 
-def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, ends_weeks: bool) -> faust.App:
+def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, writes_input: bool) -> faust.App:
     """Return the Faust app of a worker."""
     app = faust.App(
         settings.app_id,
@@ -88,7 +93,7 @@ def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, ends_weeks:
         broker_rebalance_timeout=REBALANCE_TIMEOUT,
     )
     app.transport = BatchTransport(app.conf.broker, app)
-    _attach(app, settings, rules, ends_weeks=ends_weeks)
+    _attach(app, settings, rules, writes_input=writes_input)
     return app
 
 
@@ -98,18 +103,24 @@ def _faust_folder() -> Path:
 
 
 def _attach(
-    app: faust.App, settings: Settings, rules: Mapping[str, LadderRules], *, ends_weeks: bool
+    app: faust.App, settings: Settings, rules: Mapping[str, LadderRules], *, writes_input: bool
 ) -> None:
     async def seek(partition: Partition, offset: int) -> None:
         await app.consumer.seek(TP(*partition.tp), offset)
 
-    assignment = Assignment(lambda number: Partition(settings, rules, number), seek, clock_of_environment())
+    assignment = Assignment(
+        lambda number: Partition(settings, rules, number, forwards=writes_input),
+        seek,
+        clock_of_environment(),
+    )
     # Without acks, or Faust would take what lies within a fetch for a gap, and keep every gap for ever.
     games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions, acks=False)
 
     @app.on_partitions_assigned.connect
     async def assigned(_app: faust.App, assigned: set[TP], **_: Any) -> None:
-        assignment.assign(tp.partition for tp in assigned if tp.topic == settings.input_topic)
+        # More than there were have no home here; `_watch_layout` ends the process.
+        numbers = [tp.partition for tp in assigned if tp.topic == settings.input_topic]
+        assignment.assign(number for number in numbers if number < settings.partitions)
         assignment.forget_others()
 
     @app.on_partitions_revoked.connect
@@ -126,13 +137,13 @@ def _attach(
         async for event in stream.noack().events():
             assignment.deliver(event.message.tp.partition, event.value)
 
-    _attach_tasks(app, settings, assignment, ends_weeks=ends_weeks)
+    _attach_tasks(app, settings, assignment, writes_input=writes_input)
 
 
-def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, *, ends_weeks: bool) -> None:
+def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, *, writes_input: bool) -> None:
     @app.timer(interval=_TICK_SECONDS)
     async def weeks() -> None:
-        if ends_weeks:
+        if writes_input:
             assignment.tick()
 
     @app.task
@@ -188,3 +199,16 @@ async def _watch(app: faust.App, settings: Settings, assignment: Assignment) -> 
                 leave_at_once(
                     EXIT_FAILED, f"partition {stuck.tp.partition} is stuck at offset {stuck.next_offset}"
                 )
+
+
+async def _watch_layout(app: faust.App, settings: Settings, assignment: Assignment) -> None:
+    """End the process in order when the input has more partitions than before: homes are no longer right."""
+    while not app.should_stop:
+        await app.sleep(_LAYOUT_INTERVAL)
+        try:
+            await check_partitions(settings)
+        except PartitionsChangedError as error:
+            await assignment.stop()
+            leave_at_once(EXIT_REFUSED, str(error))
+        except KafkaError as error:
+            log.warning("the broker does not say how many partitions there are: %s", error)
