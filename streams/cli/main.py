@@ -13,6 +13,7 @@ from streams.cli.operate import broker_command, run_command, status_command, top
 from streams.cli.preview import preview_command
 from streams.cli.produce import produce_command, simulate_command
 from streams.cli.rate import rate_command
+from streams.cli.repartition import repartition_command
 from streams.cli.replay import audit_command, compare_command, replay_command, snapshot_command
 from streams.cli.restore import restore_command
 from streams.cli.show import ranking_command, week_command
@@ -38,6 +39,7 @@ _COMMANDS = (
     void_command,
     rebuild_command,
     restore_command,
+    repartition_command,
 )
 
 
