@@ -38,6 +38,7 @@ from streams.wire.decode import decode_consumed
 
 # How long a copy that follows the log waits for more of it.
 FOLLOW_SECONDS = 0.5
+_LOOKS_AT_TOPICS = 6
 _MAX_BATCH_BYTES = 900_000
 _MAX_REQUEST_BYTES = 8 * 1024 * 1024
 _RETRY_BACKOFF_MS = 5
@@ -149,9 +150,14 @@ async def _partitions(old: Settings) -> tuple[int, int]:
 
 
 async def _create(new: Settings) -> None:
-    for topic in await ensure_topics(new):
-        if topic.mistakes:
-            raise RepartitionError(f"topic {topic.spec.name} is there, and {'; '.join(topic.mistakes)}")
+    """Create the new topics. Raises RepartitionError when one is there already, and not as it has to be."""
+    for _ in range(_LOOKS_AT_TOPICS):
+        wrong = [topic for topic in await ensure_topics(new) if topic.mistakes]
+        if not wrong:
+            return
+        # One that was made a moment ago may not be known everywhere yet.
+        await asyncio.sleep(FOLLOW_SECONDS)
+    raise RepartitionError(f"topic {wrong[0].spec.name}: {'; '.join(wrong[0].mistakes)}")
 
 
 async def _first_unread(old: Settings, began_with: int) -> dict[int, int]:

@@ -271,10 +271,9 @@ def test_a_deployment_that_is_behind_has_more_to_forward(site: Site) -> None:
     new = Moved(site, moved(site, "v2"))
 
     early = invoked(site, "repartition", "--to-prefix", new.settings.topic_prefix, "--partitions", "8")
-    assert early.exit_code == 1, early.exception
-    assert "behind" in early.output, early.output
     work(site)
     late = invoked(site, "repartition", "--to-prefix", new.settings.topic_prefix, "--partitions", "8")
+    asyncio.run(ensure_topics(new.settings))
     work(new)
 
     assert (early.exit_code, late.exit_code) == (1, 0)
@@ -298,6 +297,7 @@ def test_a_copy_that_follows_is_killed_and_goes_on(site: Site, start_worker: Sta
     wait_for_records(new, len(played("first")) + len(played("second")))
     following.send_signal(signal.SIGTERM)
     output, _ = following.communicate(timeout=PATIENCE)
+    asyncio.run(ensure_topics(new.settings))
     work(new)
 
     assert following.returncode == 0, output
