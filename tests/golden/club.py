@@ -236,8 +236,9 @@ def _odd_records(simulated: Sequence[Event]) -> Iterator[Record]:
     yield Record(right, None, partition=HOMES["chess"])
     yield Record(right.replace(b"o-1", b"o-2"), b"chess")
     yield Record(right.replace(b"o-1", b"o-3"), b"words", partition=HOMES["chess"])
+    # The one record away from home: of two, which comes home first would be chance.
     yield Record(right.replace(b"o-1", b"o-4"), b"\xff", partition=0)
-    yield Record(right.replace(b"o-1", b"o-5"), b"", partition=1)
+    yield Record(right.replace(b"o-1", b"o-5"), b"", partition=HOMES["chess"])
     for kind in (b"game-finished.v2", b"game-finished", b"", b"week-ended.v1", b"\xff"):
         yield Record(right.replace(b"o-1", b"o-6"), b"chess", [("ce_type", kind)])
     yield Record(
