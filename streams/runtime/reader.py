@@ -9,6 +9,10 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
+from streams.runtime import header_names
+
+header_names.install()
+
 _MAX_FETCH_BYTES = 8 * 1024 * 1024
 # How long a poll waits for nothing: a changelog ends in a transaction marker, which brings no record.
 _POLL_MS = 50

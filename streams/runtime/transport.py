@@ -14,6 +14,10 @@ from aiokafka.structs import ConsumerRecord
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
+from streams.runtime import header_names
+
+header_names.install()
+
 # Enough to keep every partition busy, little enough to stay small in memory (about 1 KB a record).
 MAX_BUFFERED_RECORDS = 60_000
 _FULL_PAUSE_SECONDS = 0.005
