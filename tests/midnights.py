@@ -89,8 +89,8 @@ def endings(now: datetime, weeks: Sequence[str]) -> list[str]:
 
 
 def ended(site: Site) -> list[str]:
-    """Give the ids of the week-ended records that workers have appended."""
-    return [found.decode() for found in site.weeks_ended()]
+    """Give the ids of the records by which workers have ended weeks; others publish weeks again."""
+    return [event_id for found in site.weeks_ended() if "/amended-" not in (event_id := found.decode())]
 
 
 def jump(site: Site, now: datetime, weeks: Sequence[str]) -> None:

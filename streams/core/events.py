@@ -55,6 +55,8 @@ REJECTIONS = {
     "unknown-system": "a rating was imported for a system the ladder does not have",
     "same-player-twice": "a player appears twice in one game",
     "started-after-ended": "started_at is later than ended_at",
+    "header-name": "the name of a header is not UTF-8",
+    "timestamp": "the record's timestamp is no moment in milliseconds since 1970",
     "future": "ended_at is more than 24 hours after the record's own timestamp",
     "conflict": "the same game_id was seen with other content",
 }
@@ -115,7 +117,8 @@ class Game(msgspec.Struct, array_like=True, gc=False):
     @property
     def ended(self) -> datetime:
         """Return the exact moment of the end, with the offset that the producer wrote."""
-        return datetime.fromisoformat(self.ended_at)
+        # RFC 3339 lets `t` and `z` stand for `T` and `Z`; datetime does not know the `z`.
+        return datetime.fromisoformat(self.ended_at.upper())
 
 
 @dataclass(slots=True)
@@ -244,8 +247,11 @@ class StandingsRow(msgspec.Struct, gc=False):
     abandons: int
 
 
-class CompetitionClosed(msgspec.Struct, gc=False):
-    """The standings of a closed week; `revision` counts 1, 2, 3 … and the last one is `final`."""
+class CompetitionClosed(msgspec.Struct, gc=False, omit_defaults=True):
+    """The standings of a closed week; `revision` counts 1, 2, 3 … and the last one is `final`.
+
+    Standings that are too large for one record go out as several: then this is `part` 1, 2, 3 … of `parts`.
+    """
 
     topic: ClassVar[str] = COMPETITION_CLOSED
 
@@ -255,6 +261,8 @@ class CompetitionClosed(msgspec.Struct, gc=False):
     final: bool
     ended_at: str
     standings: Sequence[StandingsRow]
+    part: int | None = None
+    parts: int | None = None
 
     @property
     def key(self) -> str:

@@ -241,22 +241,13 @@ class Ladder:
         rating = [system_changes for system_changes in made if system_changes.changes]
         if not rating:
             return IGNORED, (self._ignored_noted(game.game_id, notes),), None
-        closings = [note.closing for note in notes if note.closing is not None]
         statistics = self._count_pair(opened) if opened.one is not None else self._count(game, opened.places)
-        rated = GameRated(
-            self.ladder, game.game_id, game.ended_at, rating, game.players, statistics, closings
-        )
-        if len(closings) == len(notes):
-            return RATED, (rated,), None
+        rated = GameRated(self.ladder, game.game_id, game.ended_at, rating, game.players, statistics)
         return RATED, (rated, self._ignored_noted(game.game_id, notes)), None
 
     def _ignored_noted(self, game_id: str, notes: Sequence[Note]) -> GameIgnored:
         """Return the event that says which systems did not count a game, or not for everyone."""
-        reasons = [
-            Reason(note.system, note.reason, note.players or None)
-            for note in notes
-            if note.reason is not None
-        ]
+        reasons = [Reason(note.system, note.reason, note.players or None) for note in notes]
         return GameIgnored(game_id=game_id, ladder=self.ladder, reasons=reasons)
 
     def _import(self, imported: RatingImported) -> Folded:

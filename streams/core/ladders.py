@@ -144,6 +144,19 @@ class Ladders:
             ended for competition in competitions if competition is not None for ended in competition.due(now)
         ]
 
+    def weeks_amended(self) -> list[tuple[WeekEnded, int]]:
+        """Return a record for each closed week amended since it was published, and the number of its rows.
+
+        On the log, or folded at the end of a file, the record publishes its standings.
+        """
+        competitions = (ladder.competition for ladder in self._ladders.values())
+        return [
+            amended
+            for competition in competitions
+            if competition is not None
+            for amended in competition.amended()
+        ]
+
     def _ladder(self, ladder: str) -> Ladder:
         known = self._ladders.get(ladder)
         if known is None:

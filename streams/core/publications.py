@@ -11,7 +11,7 @@ from itertools import starmap
 
 import msgspec
 
-from streams.core.events import CompetitionClosed, Counts, Output, RatingChanged
+from streams.core.events import Counts, Output, RatingChanged
 from streams.core.ratings.system import Change, Details, SystemChanges
 from streams.core.row_keys import join_key, quote_part
 
@@ -27,7 +27,7 @@ _CORRECTION = "%correction"
 
 
 class GameRated(msgspec.Struct, array_like=True, gc=False):
-    """What a rated game publishes: the changes of each system that rated it, and the weeks that it amended.
+    """What a rated game publishes: the changes of each system that rated it.
 
     `players` are all of the game's, with their `statistics` after it.
     """
@@ -38,7 +38,6 @@ class GameRated(msgspec.Struct, array_like=True, gc=False):
     changes: Sequence[SystemChanges]
     players: Sequence[str]
     statistics: Sequence[Statistics]
-    closings: Sequence[CompetitionClosed] = ()
 
 
 Publication = GameRated | Output
@@ -50,7 +49,6 @@ def written_out(publications: Iterable[Publication]) -> list[Output]:
     for publication in publications:
         if isinstance(publication, GameRated):
             events += rating_changes((publication,))
-            events += publication.closings
         else:
             events.append(publication)
     return events

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import orjson
 
-from streams.core.events import Event, GameIgnored, RatingChanged, Rejected
+from streams.core.events import CompetitionClosed, Event, GameIgnored, RatingChanged, Rejected
 from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import GameRated, Publication
@@ -63,12 +63,14 @@ def rate_lines(
             if rating.lines >= _LINES_ALONE and several_processors():
                 break
         else:
+            rating.end()
             return rating.counts
         if writes_standard_output(files.changed):
             rating.write_changed_to(stack.enter_context(Writer()))
         for ahead in stack.enter_context(Decoder(rest)):
             rating.take(ahead)
             progress.update(len(ahead.entries))
+        rating.end()
     return rating.counts
 
 
@@ -105,6 +107,12 @@ class _Rating:
         # Nobody keeps the rows here; a fold remembers which have changed until it is asked.
         self._ladders.drop_changes()
 
+    def end(self) -> None:
+        """Write the weeks that late games have amended since they were closed: no line will publish them."""
+        ended = [week for week, _ in self._ladders.weeks_amended()]
+        for _, published, _ in self._ladders.fold(ended):
+            self._sink.write_closed(published)
+
 
 class _RateSink:
     """Writes what the lines of a batch put out; items are positions in the batch."""
@@ -128,8 +136,6 @@ class _RateSink:
         for publication in published:
             if isinstance(publication, GameRated):
                 self._changed.append(publication)
-                for closing in publication.closings:
-                    _write_line(self._files.closed, encode_json(closing))
             elif isinstance(publication, RatingChanged):
                 self._changed.append(encode_json(publication))
             elif isinstance(publication, GameIgnored):
@@ -138,6 +144,12 @@ class _RateSink:
                 _write_line(self._files.closed, encode_json(publication))
         if self._tally is not None:
             self._tally.add(event, published)
+
+    def write_closed(self, published: Sequence[Publication]) -> None:
+        """Write standings that follow from no line."""
+        for publication in published:
+            if isinstance(publication, CompetitionClosed):
+                _write_line(self._files.closed, encode_json(publication))
 
     def reject(self, item: int, rejected: Rejected) -> None:
         """Write a line that is no valid event, with its number and text."""

@@ -79,11 +79,8 @@ class FileSink:
         for publication in published:
             if not isinstance(publication, GameRated):
                 self._write(publication)
-                continue
-            if self._changed is not None:
+            elif self._changed is not None:
                 self._changed.write_rated(publication)
-            for closing in publication.closings:
-                self._write(closing)
 
     def _write(self, event: Output) -> None:
         writer = self._writers.get(event.topic)

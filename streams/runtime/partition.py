@@ -41,6 +41,7 @@ from streams.runtime.transaction import (
 )
 from streams.runtime.week_timer import WeekTimer, week_ended_record
 from streams.wire.decode import decode_consumed
+from streams.wire.timestamps import published_timestamp
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +117,7 @@ class Partition:
             # A pause for heartbeats and other partitions, after about 5 ms.
             await asyncio.sleep(0)
         self.next_offset = records[-1].offset + 1
-        timestamp = records[-1].timestamp
+        timestamp = published_timestamp(records[-1].timestamp)
         transaction.append_rows(self.ladders.changed_rows(), timestamp)
         transaction.append_watermark(self.next_offset, self.counts, timestamp)
         async with transaction.open():
@@ -133,6 +134,8 @@ class Partition:
     async def end_weeks(self, now: datetime) -> None:
         """Append the week-ended records that are due to the log, each once, in a transaction of their own.
 
+        They end weeks, or publish those once more that late games have amended.
+
         A fenced owner's transaction fails, so that two never append the same. The records lie behind all
         games that are on the log by then, however late it is.
         """
@@ -141,13 +144,14 @@ class Partition:
             return
         transaction = self.new_transaction()
         timestamp = timestamp_ms(now)
-        for ended in due:
-            transaction.append_input(week_ended_record(ended, self.settings.source), timestamp)
+        for week in due:
+            transaction.append_input(week_ended_record(week, self.settings.source), timestamp)
         async with transaction.open():
             await transaction.send()
-        self._week_timer.note_appended(due)
-        first = f"{due[0].ladder}/{due[0].week}"
-        log.info("partition %d: %d weeks ended, %s first", self.tp.partition, len(due), first)
+        self._week_timer.note_appended(due, now)
+        log.info(
+            "partition %d: %d weeks ended or amended, %s first", self.tp.partition, len(due), due[0].event_id
+        )
 
     async def close(self) -> None:
         """Stop the producer; rows stay in memory for the case that the partition comes back."""

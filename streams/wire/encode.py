@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import msgspec.structs
 import orjson
 
 from streams.core.events import (
@@ -28,6 +29,11 @@ from streams.wire.schemas import VERSION
 
 SPECVERSION = b"1.0"
 ERROR_HEADER = "__ladderlog.errors."
+# No record published is larger, but for a few kilobytes of headers: Kafka's own default of max.message.bytes
+# is 1,048,588. The bound is the same whatever a topic is set to, so that an audit knows what was published.
+MAX_PUBLISHED_BYTES = 900_000
+# Of standings that would be larger: 700 bytes a row at the utmost, with an id of 128 characters beyond ASCII.
+_ROWS_OF_A_PART = 1_000
 
 Headers = list[tuple[str, bytes]]
 
@@ -69,7 +75,8 @@ def encode_published(
     for publication in publications:
         if isinstance(publication, GameRated):
             records += _encode_rated(publication, source)
-            records += [_encode(closing, source, position) for closing in publication.closings]
+        elif isinstance(publication, CompetitionClosed):
+            records += _encode_closed(publication, source, position)
         else:
             records.append(_encode(publication, source, position))
     return records
@@ -89,6 +96,26 @@ def _encode_rated(rated: GameRated, source: bytes) -> list[tuple[str, Record]]:
             ),
         )
         for change in rating_changes((rated,))
+    ]
+
+
+def _encode_closed(closed: CompetitionClosed, source: bytes, position: str) -> list[tuple[str, Record]]:
+    """Return the one record of a week's standings, or those of its parts when they are too large for one."""
+    whole = _encode(closed, source, position)
+    _, (_, value, _) = whole
+    if len(value) <= MAX_PUBLISHED_BYTES:
+        return [whole]
+    rows = closed.standings
+    starts = range(0, len(rows), _ROWS_OF_A_PART)
+    return [
+        _encode(
+            msgspec.structs.replace(
+                closed, standings=rows[start : start + _ROWS_OF_A_PART], part=number, parts=len(starts)
+            ),
+            source,
+            position,
+        )
+        for number, start in enumerate(starts, start=1)
     ]
 
 
@@ -112,8 +139,14 @@ def rejection_headers(
         "offset": str(offset),
     }
     # A message may quote text that is no valid Unicode; what cannot be encoded is shown escaped.
+    original = [(shown_name(name), content) for name, content in original]
     added = [(ERROR_HEADER + name, text.encode(errors="backslashreplace")) for name, text in errors.items()]
     return [*original, *added]
+
+
+def shown_name(name: str) -> str:
+    r"""Return a header's name as it came; bytes of it that are no UTF-8, lone surrogates here, as `\xff`."""
+    return name if name.isascii() else name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _id(event: Output, position: str) -> str:
@@ -121,7 +154,7 @@ def _id(event: Output, position: str) -> str:
     if isinstance(event, RatingChanged):
         return event.change_id
     if isinstance(event, CompetitionClosed):
-        return f"{event.ladder}/{event.week}/{event.revision}"
+        return f"{event.ladder}/{event.week}/{event.revision}" + (f"/{event.part}" if event.part else "")
     return position
 
 

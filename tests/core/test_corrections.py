@@ -286,6 +286,7 @@ def test_a_closed_week_whose_only_game_was_voided_goes_on_with_its_revisions() -
         GameVoided(LADDER, "1", "x"),
         marker(3),
         won("2", "b", "a"),
+        WeekEnded(LADDER, "2026-W48", final=False),
     ]
 
     _, out = corrected(log)

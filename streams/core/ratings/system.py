@@ -54,16 +54,11 @@ class SystemChanges(msgspec.Struct, array_like=True, gc=False):
 
 
 class Note(msgspec.Struct, gc=False):
-    """What a system says of a game beside the changes.
-
-    `reason` says why it does not count, if it does not; `players` for whom it does not when it counts for
-    others. `closing` is the closed week that the game amends, to be published after the changes.
-    """
+    """Why a game does not count for a system; `players` for whom it does not when it counts for others."""
 
     system: str
-    reason: str | None
+    reason: str
     players: Sequence[str] = ()
-    closing: CompetitionClosed | None = None
 
 
 # What a system makes of a game: the changes, and a note if there is something to say.
@@ -237,6 +232,13 @@ class Competition(System):
     @abstractmethod
     def due(self, now: datetime) -> list[WeekEnded]:
         """Return the records that should be on the log at `now`, until the fold has applied them."""
+
+    @abstractmethod
+    def amended(self) -> list[tuple[WeekEnded, int]]:
+        """Return a record for each closed week whose standings were amended since they were published.
+
+        With each comes the number of rows of the standings. On the log, the record publishes them.
+        """
 
     @abstractmethod
     def standings(self, label: str) -> list[StandingsRow]:

@@ -4,6 +4,9 @@ A game counts for the week in which it ended, in the ladder's time zone, wheneve
 then closed (its standings are published, late games amend them), then final: its rows are gone. All of that
 follows the records of the log, never a clock. Nothing is reset on Monday: a week's rows are its own.
 
+A late game publishes no standings: for 120,000 players they are 16 MB. It marks the week as amended, and the
+next week-ended record of the week publishes them, whatever the number of late games before it.
+
 Pure: standard library and msgspec only.
 """
 
@@ -19,7 +22,6 @@ from streams.core.ratings.system import (
     Details,
     JsonRow,
     LadderContext,
-    Note,
     Notes,
     OpenedGame,
     SystemChanges,
@@ -83,10 +85,9 @@ class Weekly(Competition):
             week = self._week_at(game.ended)
             if week is None:
                 return self.ignored("late")
-        changes = self._count(week, game, places, sides)
-        if not week.closed:
-            return changes, None
-        return changes, Note(self.name, None, closing=week.closing(self.context.ladder, final=False))
+        if week.closed and not week.amended:
+            week.amended = week.state_changed = True
+        return self._count(week, game, places, sides), None
 
     def rate_batch(self, games: Iterable[OpenedGame], notes: Notes) -> list[SystemChanges]:
         """Count games one after the other, pairs by the shorter way while their week is open."""
@@ -133,15 +134,17 @@ class Weekly(Competition):
         """Close a week, for good when `final`, and return the standings to publish, or why it is ignored.
 
         Earlier weeks that are still open are closed before it, and weeks before a final one are final too.
-        Weeks without games have no standings. Raises Rejected when there is no such week.
+        Weeks without games have no standings. A week that is closed already is published once more when late
+        games have amended it. Raises Rejected when there is no such week.
         """
         _check(label)
         if label <= self._last_final:
             return "already-closed"
         if final:
             return self._finalise(label)
-        if self._week(label).closed:
-            return "already-closed"
+        ended = self._week(label)
+        if ended.closed:
+            return [ended.closing(self.context.ladder, final=False)] if ended.amended else "already-closed"
         closings = []
         for week in self._weeks_until(label):
             if not week.closed:
@@ -162,6 +165,14 @@ class Weekly(Competition):
             WeekEnded(self.context.ladder, week.label, final=week.closed)
             for week in over
             if not week.closed or since - week.end >= self.parameters.grace
+        ]
+
+    def amended(self) -> list[tuple[WeekEnded, int]]:
+        """Return a record for each closed week amended since it was published, and the number of its rows."""
+        weeks = [week for week in self._weeks.values() if week.amended]
+        weeks.sort(key=_label_of)
+        return [
+            (WeekEnded(self.context.ladder, week.label, final=False), len(week.players)) for week in weeks
         ]
 
     def standings(self, label: str) -> list[StandingsRow]:
@@ -205,7 +216,8 @@ class Weekly(Competition):
         elif kind == WEEK_ROW:
             week = self._week(key)
             week.closed = True
-            (week.revision,) = row
+            week.revision, *amended = row
+            week.amended = bool(amended)
         else:
             (self._last_final,) = row
 
@@ -225,7 +237,8 @@ class Weekly(Competition):
                 yield PLAYER_ROW, prefix + player_id, week.players[player_id].row()
             week.changed.clear()
             if week.state_changed:
-                yield WEEK_ROW, week.label, [week.revision]
+                # Before amendments were gathered there was the revision alone, as there is without any.
+                yield WEEK_ROW, week.label, [week.revision, 1] if week.amended else [week.revision]
                 week.state_changed = False
 
     def drop_changes(self) -> None:

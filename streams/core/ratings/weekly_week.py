@@ -53,7 +53,8 @@ class WeekRecord:
 class Week:
     """A week that is not final: open, or `closed` with so many revisions published.
 
-    It lasts from `start` to `end`, counted from the epoch.
+    `amended` says that games have come since the last of these. It lasts from `start` to `end`, counted from
+    the epoch.
     """
 
     label: str
@@ -62,6 +63,7 @@ class Week:
     players: dict[str, WeekRecord] = field(default_factory=dict)
     closed: bool = False
     revision: int = 0
+    amended: bool = False
     # An id for every change, most of them again and again.
     changed: list[str] = field(default_factory=list)
     state_changed: bool = False
@@ -87,6 +89,7 @@ class Week:
     def closing(self, ladder: str, *, final: bool) -> CompetitionClosed:
         """Count one revision more, and return the event that publishes it."""
         self.revision += 1
+        self.amended = False
         self.state_changed = True
         ended_at = (EPOCH + self.end).isoformat().replace("+00:00", "Z")
         return CompetitionClosed(ladder, self.label, self.revision, final, ended_at, self.standings())
