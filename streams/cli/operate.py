@@ -34,7 +34,8 @@ def topics_command(settings: Settings, wait: float) -> None:
     settings = with_partitions_there(settings)
     reports = asyncio.run(ensure_topics(settings))
     for report in reports:
-        state = "created" if report.created else "; ".join(report.mistakes) or "is there"
+        remarks = [*report.mistakes, *(f"warning: {warning}" for warning in report.warnings)]
+        state = "created" if report.created else "\n  ".join(remarks) or "is there"
         click.echo(f"{report.spec.name}: {state}")
     deployed(settings)
     if any(report.mistakes for report in reports):
@@ -83,7 +84,11 @@ def _check_start(settings: Settings, rules: Mapping[str, LadderRules], *, share_
     from streams.runtime.start import begun_otherwise, check_outputs
     from streams.runtime.topics import check_topics
 
-    mistakes = asyncio.run(check_topics(settings))
+    reports = asyncio.run(check_topics(settings))
+    for report in reports:
+        for warning in report.warnings:
+            click.echo(f"warning: {report.spec.name}: {warning}", err=True)
+    mistakes = [f"{report.spec.name}: {mistake}" for report in reports for mistake in report.mistakes]
     if mistakes:
         differences = asyncio.run(begun_otherwise(settings, rules))
         if differences:

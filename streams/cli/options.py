@@ -120,7 +120,7 @@ def read_rules(path: Path) -> dict[str, LadderRules]:
 def parse_moment(text: str) -> datetime:
     """Return the moment that a text says, in UTC when it has no offset. Raises click.BadParameter."""
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.upper())
     except ValueError as error:
         raise click.BadParameter(f"{text!r} is no moment such as 2026-11-02T20:00:00+01:00") from error
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -22,7 +22,7 @@ class SortedLines:
     def write(self, line: bytes, /) -> None:
         """Keep a line; one without an end, such as a starting figure, comes before all others."""
         ended_at = orjson.loads(line).get("ended_at")
-        ended = 0.0 if ended_at is None else datetime.fromisoformat(ended_at).timestamp()
+        ended = 0.0 if ended_at is None else datetime.fromisoformat(ended_at.upper()).timestamp()
         self._database.execute("INSERT INTO lines VALUES (?, ?)", (ended, line))
 
     def finish(self) -> None:

@@ -21,7 +21,7 @@ def parse_position(text: str) -> Position:
     if text.isdecimal():
         return Position(text, offset=int(text))
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.upper())
     except ValueError as error:
         raise ValueError(
             f"{text!r} is neither an offset nor a moment such as 2026-11-02T20:00:00Z"

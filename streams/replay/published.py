@@ -11,6 +11,7 @@ from streams.runtime.homes import FORWARDED_HEADER, Homes, forwarded_copy, forwa
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
 from streams.wire.encode import ERROR_HEADER, Headers, encode_published
+from streams.wire.timestamps import published_timestamp
 
 # Of records in a topic with message.timestamp.type=LogAppendTime the timestamp is the broker's.
 _NO_TIMESTAMP = -1
@@ -47,17 +48,19 @@ class PublishedSink:
 
     def publish(self, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink
         """Give what one input record publishes."""
+        timestamp = published_timestamp(item.timestamp)
         position = f"{item.topic}/{item.partition}/{item.offset}"
         for name, (key, value, headers) in encode_published(published, self._source, position):
             topic, partition = self._settings.topic(name), item.partition
             if topic == self._changed:
                 partition = partition_of(key, self._changed_partitions)
-            self._give(Published(topic, partition, key, value, headers, item.timestamp), item.offset)
+            self._give(Published(topic, partition, key, value, headers, timestamp), item.offset)
 
     def reject(self, item: Any, rejected: Rejected) -> None:
         """Return one rejection."""
         topic = self._settings.topic(GAME_REJECTED)
-        record = Published(topic, item.partition, *rejected_record(rejected, item), item.timestamp)
+        timestamp = published_timestamp(item.timestamp)
+        record = Published(topic, item.partition, *rejected_record(rejected, item), timestamp)
         self._give(record, item.offset)
 
     def forward(self, item: Any, event: Event) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 from aiokafka import TopicPartition
+from msgspec.structs import replace
 
 from streams.core.events import COMPETITION_CLOSED, CompetitionClosed
 from streams.core.ladders import Ladders
@@ -67,5 +68,15 @@ async def _read_closed(settings: Settings, partition: int) -> dict[tuple[str, st
         async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
             for record in records:
                 closed = msgspec.json.decode(record.value, type=CompetitionClosed)
-                last[closed.ladder, closed.week] = closed
+                last[closed.ladder, closed.week] = _with_part(last.get((closed.ladder, closed.week)), closed)
     return last
+
+
+def _with_part(before: CompetitionClosed | None, closed: CompetitionClosed) -> CompetitionClosed:
+    """Return standings with the next part of them; the parts of a revision come one behind the other."""
+    rows = (
+        closed.standings
+        if before is None or closed.part in (None, 1)
+        else [*before.standings, *closed.standings]
+    )
+    return replace(closed, standings=rows, part=None, parts=None)

@@ -1,31 +1,40 @@
-"""Rejected records as they go to game-rejected: as they came, or cut when no topic would take them."""
+"""Rejected records as they go to game-rejected: as they came, or cut to what every topic takes."""
 
 from aiokafka.structs import ConsumerRecord
 
 from streams.core.events import Rejected
-from streams.runtime.topics import MAX_INPUT_BYTES
-from streams.wire.encode import ERROR_HEADER, Headers, rejection_headers
+from streams.wire.encode import ERROR_HEADER, MAX_PUBLISHED_BYTES, Headers, rejection_headers, shown_name
 
-# What is kept of a record that is larger, unpacked, than a topic takes: enough to see what it was.
+# What is kept of a record that is larger: enough to see what it was.
 _KEPT_KEY = 1024
 _KEPT_VALUE = 64 * 1024
+_KEPT_HEADERS = 64 * 1024
+# What a header takes beside its name and content: their lengths, 5 bytes each at most.
+_HEADER_OVERHEAD = 10
 
 
 def rejected_record(rejected: Rejected, record: ConsumerRecord) -> tuple[bytes | None, bytes | None, Headers]:
     """Return key, value and headers for game-rejected.
 
-    A topic limits the size of a batch as it is sent, compressed or not: a megabyte on the wire may be a
-    hundred in memory. Such a record is cut and says so; the whole of it stays in the input topic, at the
-    position in its headers.
+    A record that is larger, unpacked, than MAX_PUBLISHED_BYTES is cut and says so; the whole of it stays in
+    the input topic, at the position in its headers. The bound is the same whatever the topic is set to, so
+    that an audit knows what was published.
     """
     key, value, headers = record.key, record.value, list(record.headers)
-    size = len(key or b"") + len(value or b"") + sum(len(name) + len(text or b"") for name, text in headers)
-    cut = size > MAX_INPUT_BYTES
+    size_of_headers = sum(map(_size, headers))
+    size = len(key or b"") + len(value or b"") + size_of_headers
+    cut = size > MAX_PUBLISHED_BYTES
     if cut:
         key = key and key[:_KEPT_KEY]
         value = value and value[:_KEPT_VALUE]
-        headers = []
+        headers = headers if size_of_headers <= _KEPT_HEADERS else []
     headers = rejection_headers(rejected, record.topic, record.partition, record.offset, headers)
     if cut:
         headers.append((f"{ERROR_HEADER}cut-from-bytes", str(size).encode()))
     return key, value, headers
+
+
+def _size(header: tuple[str, bytes | None]) -> int:
+    """Return the bytes of a header as it is passed on."""
+    name, content = header
+    return len(shown_name(name).encode()) + len(content or b"") + _HEADER_OVERHEAD

@@ -11,16 +11,13 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
 
-from streams.core.events import COMPETITION_CLOSED
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.topic_settings import Config, Finding, findings
 from streams.wire.decode_fast import MAX_RECORD_BYTES
 
-# Records over 1 MiB are rejected with a reason, so the broker has to take them; and a rejected record goes
-# on with its original headers and the reasons.
+# Records over 1 MiB are rejected with a reason, so the broker has to take them. What is published is smaller
+# than Kafka's own default.
 MAX_INPUT_BYTES = 4 * MAX_RECORD_BYTES
-MAX_OUTPUT_BYTES = MAX_INPUT_BYTES + MAX_RECORD_BYTES
-# Standings of one week are one record, about 130 bytes a player: room for half a million players.
-MAX_STANDINGS_BYTES = 64 * MAX_RECORD_BYTES
 _TOPIC_EXISTS = 36
 _KEEP_FOR_EVER = "-1"
 _POLL_SECONDS = 0.5
@@ -45,7 +42,17 @@ class TopicReport:
 
     spec: TopicSpec
     created: bool
-    mistakes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def mistakes(self) -> list[str]:
+        """Return what a worker cannot go on with."""
+        return [finding.text for finding in self.findings if finding.fatal]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return what a worker can go on with."""
+        return [finding.text for finding in self.findings if not finding.fatal]
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
@@ -54,10 +61,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     return [
         # The log is the truth: it is kept for ever unless an operator decides otherwise.
         _spec(settings, settings.input_topic, {**log, "max.message.bytes": str(MAX_INPUT_BYTES)}),
-        *(
-            _spec(settings, settings.topic(name), {**log, "max.message.bytes": str(_max_bytes(name))})
-            for name in OUTPUT_TOPICS
-        ),
+        *(_spec(settings, settings.topic(name), log) for name in OUTPUT_TOPICS),
         _spec(settings, settings.changelog_topic, {"cleanup.policy": "compact"}),
     ]
 
@@ -88,15 +92,16 @@ async def ensure_topics(settings: Settings) -> list[TopicReport]:
         specs = topic_specs(settings)
         created = {spec.name for spec in specs if await _create(admin, spec)}
         await _await_created(admin, created)
-        mistakes = await _mistakes(admin, [spec for spec in specs if spec.name not in created])
-        return [TopicReport(spec, spec.name in created, tuple(mistakes.get(spec.name, ()))) for spec in specs]
+        findings = await _findings(admin, [spec for spec in specs if spec.name not in created], settings)
+        return [TopicReport(spec, spec.name in created, tuple(findings.get(spec.name, ()))) for spec in specs]
 
 
-async def check_topics(settings: Settings) -> list[str]:
-    """Return what is wrong with the topics, missing ones included, without creating any."""
+async def check_topics(settings: Settings) -> list[TopicReport]:
+    """Return every topic with what is wrong with it, missing ones included, without creating any."""
     async with _administering(settings.bootstrap_servers) as admin:
-        mistakes = await _mistakes(admin, topic_specs(settings))
-        return [f"{topic}: {mistake}" for topic, of_topic in mistakes.items() for mistake in of_topic]
+        specs = topic_specs(settings)
+        found = await _findings(admin, specs, settings)
+    return [TopicReport(spec, created=False, findings=tuple(found.get(spec.name, ()))) for spec in specs]
 
 
 async def topics_on(bootstrap_servers: str) -> dict[str, int]:
@@ -136,10 +141,6 @@ async def _describe(admin: AIOKafkaAdminClient, topics: Iterable[str]) -> dict[s
     }
 
 
-def _max_bytes(name: str) -> int:
-    return MAX_STANDINGS_BYTES if name == COMPETITION_CLOSED else MAX_OUTPUT_BYTES
-
-
 def _spec(settings: Settings, name: str, config: dict[str, str]) -> TopicSpec:
     return TopicSpec(name, settings.partitions, settings.replication, config)
 
@@ -165,43 +166,45 @@ async def _await_created(admin: AIOKafkaAdminClient, topics: set[str]) -> None:
         await asyncio.sleep(_CREATED_POLL_SECONDS)
 
 
-async def _mistakes(admin: AIOKafkaAdminClient, specs: list[TopicSpec]) -> dict[str, list[str]]:
-    """Return what is wrong with topics, by name; a topic that is as it has to be is left out."""
+async def _findings(
+    admin: AIOKafkaAdminClient, specs: list[TopicSpec], settings: Settings
+) -> dict[str, list[Finding]]:
+    """Return what is wrong with topics, by name; one that is as it has to be is left out."""
     if not specs:
         return {}
     described = await _describe(admin, [spec.name for spec in specs])
-    mistakes: dict[str, list[str]] = {}
+    configs = await _configs(admin, [spec for spec in specs if spec.name in described])
+    found: dict[str, list[Finding]] = {}
     for spec in specs:
         if spec.name not in described:
-            mistakes[spec.name] = ["is missing; `ladderlog topics` creates it"]
-        elif unlike := list(_layout_mistakes(spec, described[spec.name]["partitions"])):
-            mistakes[spec.name] = unlike
-    present = [spec for spec in specs if spec.name in described]
-    async for name, mistake in _config_mistakes(admin, present):
-        mistakes.setdefault(name, []).append(mistake)
-    return mistakes
+            found[spec.name] = [Finding("is missing; `ladderlog topics` creates it")]
+            continue
+        partitions = described[spec.name]["partitions"]
+        replicas = min(len(partition["replicas"]) for partition in partitions)
+        of_input = None if spec.name == settings.input_topic else configs.get(settings.input_topic)
+        of_topic = [
+            *map(Finding, _layout_mistakes(spec, len(partitions), replicas)),
+            *findings(spec.name, spec.config, configs[spec.name], of_input, replicas),
+        ]
+        if of_topic:
+            found[spec.name] = of_topic
+    return found
 
 
-def _layout_mistakes(spec: TopicSpec, partitions: list[dict[str, Any]]) -> Iterator[str]:
-    if len(partitions) != spec.partitions:
-        yield f"has {len(partitions)} partitions, not {spec.partitions}"
-    replicas = min(len(partition["replicas"]) for partition in partitions)
+def _layout_mistakes(spec: TopicSpec, partitions: int, replicas: int) -> Iterator[str]:
+    if partitions != spec.partitions:
+        yield f"has {partitions} partitions, not {spec.partitions}"
     if replicas < spec.replication:
         yield f"has {replicas} replicas, not {spec.replication}"
 
 
-async def _config_mistakes(
-    admin: AIOKafkaAdminClient, specs: list[TopicSpec]
-) -> AsyncIterator[tuple[str, str]]:
+async def _configs(admin: AIOKafkaAdminClient, specs: list[TopicSpec]) -> dict[str, Config]:
+    """Return the settings of topics that are there, by name."""
     if not specs:
-        return
-    by_name = {spec.name: spec for spec in specs}
-    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in by_name]
-    for response in await admin.describe_configs(resources):
-        for _, _, _, name, entries in response.resources:
-            config = {entry[0]: entry[1] for entry in entries}
-            for key, wanted in by_name[name].config.items():
-                if key.startswith("retention"):
-                    continue  # how long the log is kept is the operator's to decide
-                if config.get(key) != wanted:
-                    yield name, f"has {key}={config.get(key)}, not {wanted}"
+        return {}
+    resources = [ConfigResource(ConfigResourceType.TOPIC, spec.name) for spec in specs]
+    return {
+        name: {entry[0]: entry[1] for entry in entries}
+        for response in await admin.describe_configs(resources)
+        for _, _, _, name, entries in response.resources
+    }

@@ -21,14 +21,14 @@ from streams.runtime.homes import Homes, forwarded_copy
 from streams.runtime.layout import compare_partitions
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
-from streams.wire.encode import Headers, Record, encode_published
+from streams.wire.encode import MAX_PUBLISHED_BYTES, Headers, Record, encode_published
+from streams.wire.timestamps import published_timestamp
 
 # An open transaction of a worker that died holds up every read_committed reader until the next owner's
 # producer starts, at most this long. A transaction of 30,000 games takes well under two seconds.
 TRANSACTION_TIMEOUT_MS = 20_000
 # A transaction's end is marked in every partition it wrote to; the marker takes an offset.
 TXN_MARKER_OFFSETS = 1
-_MAX_BATCH_BYTES = 900_000
 _MAX_REQUEST_BYTES = 8 * 1024 * 1024
 # Right after a commit the broker may answer CONCURRENT_TRANSACTIONS for a moment; the default of 100 ms
 # would make every transaction wait that long.
@@ -62,7 +62,7 @@ class PartitionWriter:
             transactional_id=self._settings.transactional_id(self._partition),
             transaction_timeout_ms=self._timeout_ms,
             acks="all",
-            max_batch_size=_MAX_BATCH_BYTES,
+            max_batch_size=MAX_PUBLISHED_BYTES,
             max_request_size=_MAX_REQUEST_BYTES,
             retry_backoff_ms=_RETRY_BACKOFF_MS,
         )
@@ -101,8 +101,8 @@ class PartitionTransaction:
             await transaction.send()
             await transaction.send_offset(next_offset)
 
-    What follows from a record has the record's timestamp, in milliseconds since 1970, and goes to the
-    partition of the same number; only rating-changed goes by player.
+    What follows from a record has the record's timestamp, in milliseconds since 1970 (see
+    `published_timestamp`), and goes to the partition of the same number; only rating-changed goes by player.
     """
 
     def __init__(
@@ -125,12 +125,14 @@ class PartitionTransaction:
 
     def publish(self, item: ConsumerRecord, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink's
         """Append what follows from a record."""
-        self.append_published(published, f"{item.topic}/{item.partition}/{item.offset}", item.timestamp)
+        self.append_published(
+            published, f"{item.topic}/{item.partition}/{item.offset}", published_timestamp(item.timestamp)
+        )
 
     def reject(self, item: ConsumerRecord, rejected: Rejected) -> None:
         """Append a rejected record to game-rejected."""
         target = (self._settings.topic(GAME_REJECTED), self._input.partition)
-        self._batches.append(target, item.timestamp, *rejected_record(rejected, item))
+        self._batches.append(target, published_timestamp(item.timestamp), *rejected_record(rejected, item))
 
     def forward(self, item: ConsumerRecord, event: Event) -> None:
         """Append a copy of a record to the home of its ladder."""

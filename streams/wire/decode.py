@@ -24,7 +24,9 @@ from streams.core.events import (
     WeekEnded,
 )
 from streams.wire.decode_fast import MAX_RECORD_BYTES, decode_fields, decode_plain
+from streams.wire.encode import shown_name
 from streams.wire.schemas import VERSION, first_error, validator
+from streams.wire.timestamps import is_moment, unit_hint
 
 MAX_AHEAD_MS = 24 * 3600 * 1000
 
@@ -40,6 +42,10 @@ def decode_record(value: bytes | None, headers: Iterable[tuple[str, bytes]], tim
             if content not in _EVENTS:
                 raise _unknown_type(content)
             event = _EVENTS[content]
+        elif not name.isascii():
+            _check_name(name)
+    if not is_moment(timestamp):
+        raise Rejected("timestamp", f"the record's timestamp {timestamp} is no moment{unit_hint(timestamp)}")
     decoded: Event | None = None
     if event == GAME_FINISHED and value is not None:
         decoded = decode_plain(value)
@@ -47,7 +53,9 @@ def decode_record(value: bytes | None, headers: Iterable[tuple[str, bytes]], tim
         decoded = decode_checked(_parse(value), event)
     if type(decoded) is Game and decoded.ended_epoch * 1000 > timestamp + MAX_AHEAD_MS:
         raise Rejected(
-            "future", f"ended_at: {decoded.ended_at!r} is more than 24 hours after the record's own timestamp"
+            "future",
+            f"ended_at: {decoded.ended_at!r} is more than 24 hours after the record's own timestamp"
+            f"{unit_hint(timestamp)}",
         )
     return decoded
 
@@ -99,6 +107,14 @@ def _parse(value: bytes | None) -> dict[str, Any]:
 def _unknown_type(content: bytes | None) -> Rejected:
     known = ", ".join(kind.decode() for kind in _EVENTS)
     return Rejected("type", f"ce_type: {content!r} is none of {known}")
+
+
+def _check_name(name: str) -> None:
+    """Raise Rejected for a header's name that is not UTF-8: its bytes came as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise Rejected("header-name", f"headers: the name {shown_name(name)!r} is not UTF-8") from None
 
 
 def _decode_import(fields: dict[str, Any]) -> RatingImported:

@@ -232,7 +232,7 @@ def _digest(content: tuple[Any, ...]) -> int:
 
 def _epoch(text: str, field: str) -> float:
     try:
-        return _moment_of(text).timestamp()
+        return _moment_of(text.upper()).timestamp()
     except ValueError as error:
         raise Rejected("schema", f"{field}: {text!r} is no moment this program can tell ({error})") from error
 

@@ -94,7 +94,14 @@ REJECTED: dict[str, list[Record]] = {
         record(game("l1", note="x" * (MAX_INPUT_BYTES - 10_000))),
     ],
     "started-after-ended": [record(game("o1", started_at="2024-01-05T20:00:01Z"))],
-    "future": [record(game("f1", ended_at="2999-01-01T00:00:00Z"))],
+    "future": [
+        record(game("f1", ended_at="2999-01-01T00:00:00Z")),
+        {**record(game("f2")), "timestamp_ms": 1_704_484_800},
+    ],
+    "timestamp": [
+        {**record(game(f"m{stamp}")), "timestamp_ms": stamp}
+        for stamp in (1_704_484_800_000_000, 1_704_484_800_000_000_000, 32_503_680_000_000)
+    ],
     "type": [
         record(game("y1"), headers=[TRACE, ("ce_type", ce_type)])
         for ce_type in (b"game-started.v1", b"game-finished.v2", b"", None, b"\xff", b"t" * 1024 * 1024)

@@ -49,6 +49,45 @@ def test_a_plain_producer_needs_no_headers() -> None:
     assert list(game.players) == ["ann", "bob"]
 
 
+@pytest.mark.parametrize("text", ["2026-11-29t20:00:00Z", "2026-11-29T20:00:00z", "2026-11-29t20:00:00.000z"])
+def test_a_moment_may_be_written_in_lower_case(text: str) -> None:
+    game = record({**GOOD, "ended_at": text, "started_at": text})
+
+    assert game.digest == record({**GOOD, "started_at": GOOD["ended_at"]}).digest
+    assert game.ended_at == text
+    assert game.ended == record(GOOD).ended
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "said"),
+    [
+        (-1, "the record has none"),
+        (-2, "no moment"),
+        (NOW * 1_000, "microseconds"),
+        (32_503_680_000_000, "microseconds"),
+    ],
+)
+def test_a_timestamp_that_is_no_moment_is_named(timestamp: int, said: str) -> None:
+    rejected = rejection(GOOD, timestamp=timestamp)
+
+    assert rejected.reason == "timestamp"
+    assert str(timestamp) in rejected.message
+    assert said in rejected.message
+
+
+def test_a_timestamp_in_seconds_is_told_from_a_game_of_the_future() -> None:
+    rejected = rejection(GOOD, timestamp=NOW // 1_000)
+
+    assert rejected.reason == "future"
+    assert "looks like seconds" in rejected.message
+
+
+def test_a_header_name_that_is_not_utf8_is_shown_escaped() -> None:
+    rejected = rejection(GOOD, headers=[("größe", b"1"), ("na\udcff", b"1")])
+
+    assert (rejected.reason, rejected.message) == ("header-name", r"headers: the name 'na\\xff' is not UTF-8")
+
+
 def test_unknown_fields_are_ignored() -> None:
     game = record({**GOOD, "table": 7})
 
