@@ -9,6 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 
+from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 from aiokafka.structs import ConsumerRecord
 
 from streams.runtime.clock import Clock
@@ -68,6 +69,14 @@ class PartitionTask:
                     await self._apply(self._take())
         except RefusedError as error:
             leave_at_once(EXIT_REFUSED, f"refused to run: {error}")
+        except (ProducerFenced, InvalidProducerEpoch):
+            log.debug("partition %d", self.partition.tp.partition, exc_info=True)
+            leave_at_once(
+                EXIT_FAILED,
+                f"partition {self.partition.tp.partition}: another process has taken it over, a rebuild or "
+                f"another worker; leaving with status {EXIT_FAILED}, to be started again",
+                logging.WARNING,
+            )
         except BaseException as error:  # whatever it is, the process must not go on
             log.exception("partition %d", self.partition.tp.partition)
             leave_at_once(EXIT_FAILED, f"partition {self.partition.tp.partition} failed: {error!r}; leaving")

@@ -15,9 +15,12 @@ EXIT_FAILED = 70
 EXIT_REFUSED = 78
 
 
-def leave_at_once(status: int, message: str) -> None:
-    """End the process without any clean-up: a fenced or failed writer must not do one thing more."""
-    log.critical("%s", message)
+def leave_at_once(status: int, message: str, level: int = logging.CRITICAL) -> None:
+    """End the process without any clean-up: a fenced or failed writer must not do one thing more.
+
+    An ending that was to be expected has a lower level.
+    """
+    log.log(level, "%s", message)
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()

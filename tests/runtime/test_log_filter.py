@@ -2,7 +2,7 @@
 
 import logging
 
-from streams.runtime.log_filter import INTERVAL, OncePerInterval
+from streams.runtime.log_filter import INTERVAL, OncePerInterval, Passing
 
 
 def record(line: int, level: int = logging.ERROR) -> logging.LogRecord:
@@ -25,3 +25,11 @@ def test_messages_below_warning_are_all_logged() -> None:
     repeats = OncePerInterval(lambda: 0.0)
 
     assert [repeats.filter(record(1, logging.INFO)) for _ in range(3)] == [True, True, True]
+
+
+def test_what_a_new_broker_answers_at_first_is_no_error() -> None:
+    answer, failure = record(1), record(2)
+    answer.msg, answer.args = "Request failed: [Error 15] GroupCoordinatorNotAvailableError", ()
+
+    assert (Passing().filter(answer), answer.levelname) == (True, "WARNING")
+    assert (Passing().filter(failure), failure.levelname) == (True, "ERROR")
