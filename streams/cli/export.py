@@ -5,7 +5,7 @@ import sys
 import click
 
 from streams.files.jsonl import DAMAGED, open_lines
-from streams.files.progress import progress
+from streams.files.progress import file_progress
 from streams.files.report import FileReport, LeftOut
 from streams.files.tables import ENDINGS, ExportError, export_lines, open_writer
 
@@ -24,7 +24,7 @@ def export_command(file: str, out: str, form: str | None) -> None:
         with (
             open_writer(out, form) as writer,
             open_lines(file) as lines,
-            progress("export", unit="changes") as bar,
+            file_progress("export", lines, "changes") as bar,
         ):
             export_lines(lines, writer, bar, report)
     except ExportError as error:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
-import orjson
 
 from streams.cli.options import gathered
+from streams.cli.telling import Telling
+from streams.core.ratings import SYSTEMS
 from streams.files.jsonl import DAMAGED, open_lines
-from streams.files.progress import progress
-from streams.files.report import FileReport, LeftOut
+from streams.files.progress import file_progress
+from streams.files.report import FileReport
 from streams.imports.conversion import Conversion
 from streams.imports.csv_games import import_csv
 from streams.imports.event_sink import LineSink
@@ -23,8 +24,6 @@ from streams.imports.mapping import ImportMapping, MappingError, parse_mapping
 from streams.imports.pgn import import_pgn
 from streams.imports.sorting import SortedLines
 
-# More on a terminal than this and nobody reads them; all of them go to --left-out.
-_SHOWN = 20
 _TEXT_OPTIONS = ("ladder", "system", "game_type", "timezone", "delimiter", "decimal", "encoding")
 
 
@@ -39,17 +38,17 @@ class _Job:
     form: str
     sort: bool
 
-    def run(self, mapping: ImportMapping, out: IO[bytes], report: FileReport, bar: Any) -> None:
+    def run(self, mapping: ImportMapping, out: IO[bytes], report: FileReport) -> None:
         """Write the file's events as lines."""
         if not self.sort:
-            self._convert(mapping, out, report, bar)
+            self._convert(mapping, out, report)
             return
         sorted_lines = SortedLines(out)
-        self._convert(mapping, sorted_lines, report, bar)
+        self._convert(mapping, sorted_lines, report)
         sorted_lines.finish()
 
-    def _convert(self, mapping: ImportMapping, out: LineSink, report: FileReport, bar: Any) -> None:
-        with open_lines(self.file) as lines:
+    def _convert(self, mapping: ImportMapping, out: LineSink, report: FileReport) -> None:
+        with open_lines(self.file) as lines, file_progress("import", lines, "records") as bar:
             conversion = Conversion(lines, mapping, out, bar, report, _stem(self.file), ordered=self.sort)
             _IMPORTERS[self.form](conversion)
 
@@ -94,7 +93,11 @@ class _MappingOptions:
 @click.option("--format", "form", type=click.Choice(["csv", "pgn"]), help="Else by the file's ending.")
 @click.option("--ratings", is_flag=True, help="The CSV has players' starting figures, not games.")
 @click.option("--ladder", help="The games' ladder, unless a column says it.")
-@click.option("--system", help="With --ratings: the system that the figures start.")
+@click.option(
+    "--system",
+    type=click.Choice(list(SYSTEMS)),
+    help="With --ratings: the system that the figures start.",
+)
 @click.option("--game-type", help="The games' type, unless a column says it.")
 @click.option(
     "--mapping", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A TOML file of all this."
@@ -113,9 +116,11 @@ class _MappingOptions:
 @click.option("--decimal", type=click.Choice([".", ","]), help="Of numbers; '.' when not given.")
 @click.option("--encoding", help="Such as cp1252; utf-8 when not given.")
 @click.option("--no-header", is_flag=True, help="The first line is data; columns are #1, #2 …")
-@click.option("--out", type=click.File("wb"), default="-", help="Where the lines go.")
+@click.option("--out", type=click.File("wb", lazy=False), default="-", help="Where the lines go.")
 @click.option("--sort", is_flag=True, help="Write games by when they ended.")
-@click.option("--left-out", type=click.File("wb"), help="Where what is left out goes, with the reason.")
+@click.option(
+    "--left-out", type=click.File("wb", lazy=False), help="Where what is left out goes, with the reason."
+)
 @click.option("--keep-going", is_flag=True, help="End with status 0 although something was left out.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @gathered("mapping", _MappingOptions)
@@ -142,35 +147,15 @@ def import_command(
     What cannot be read is named by its line and left out, and the exit status is then 1.
     """  # noqa: D301 - click takes the escape as: leave these lines as they are
     job = _Job(file, "ratings" if ratings else form or _format(file), sort)
-    telling = _Telling(left_out)
+    telling = Telling("--left-out", left_out)
     report = FileReport(telling)
-    with _readable(file), progress("import", unit="records") as bar:
-        job.run(parse_mapping(mapping.document()), out, report, bar)
+    with _readable(file):
+        job.run(parse_mapping(mapping.document()), out, report)
     out.flush()
     telling.end()
     click.echo(report.summary(), err=True)
     if report.left_out and not keep_going:
         sys.exit(1)
-
-
-class _Telling:
-    """Shows the first records left out, and writes all of them where they are wanted."""
-
-    def __init__(self, file: IO[bytes] | None) -> None:
-        self._file = file
-        self._count = 0
-
-    def __call__(self, left_out: LeftOut) -> None:
-        self._count += 1
-        if self._count <= _SHOWN:
-            click.echo(f"line {left_out.line}: {left_out.message}", err=True)
-        if self._file is not None:
-            self._file.write(orjson.dumps(left_out._asdict(), option=orjson.OPT_APPEND_NEWLINE))
-
-    def end(self) -> None:
-        if self._count > _SHOWN:
-            where = "" if self._file is not None else "; --left-out FILE has them all"
-            click.echo(f"and {self._count - _SHOWN} more{where}", err=True)
 
 
 @contextmanager

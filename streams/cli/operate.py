@@ -6,19 +6,22 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from streams.cli.deployments import RefusedError, deployed, settings_of, with_partitions_there
+from streams.cli.json_output import echo_json, json_option
 from streams.cli.options import kafka_options, ladders_option, read_rules
 from streams.core.rules import LadderRules
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from streams.runtime.status import PartitionStatus
+    from streams.runtime.topics import TopicReport
 
 _ORPHAN_PATIENCE = 10.0
 
@@ -26,17 +29,24 @@ _ORPHAN_PATIENCE = 10.0
 @click.command("topics")
 @kafka_options
 @click.option("--wait", default=0.0, type=click.FloatRange(0), help="Seconds to wait for the broker.")
-def topics_command(settings: Settings, wait: float) -> None:
-    """Create every topic that is missing, and report those with the wrong settings."""
+@json_option
+def topics_command(settings: Settings, wait: float, *, as_json: bool) -> None:
+    """Create every topic that is missing, and report those with the wrong settings; nothing is altered.
+
+    What a worker cannot go on with is a mistake, and the exit status is then 1.
+    """
     from streams.runtime.topics import await_broker, ensure_topics
 
     asyncio.run(await_broker(settings, wait))
     settings = with_partitions_there(settings)
     reports = asyncio.run(ensure_topics(settings))
-    for report in reports:
-        remarks = [*report.mistakes, *(f"warning: {warning}" for warning in report.warnings)]
-        state = "created" if report.created else "\n  ".join(remarks) or "is there"
-        click.echo(f"{report.spec.name}: {state}")
+    if as_json:
+        echo_json({"topics": list(map(_topic_fields, reports))})
+    else:
+        for report in reports:
+            remarks = [*report.mistakes, *(f"warning: {warning}" for warning in report.warnings)]
+            state = "created" if report.created else "\n  ".join(remarks) or "is there"
+            click.echo(f"{report.spec.name}: {state}")
     deployed(settings)
     if any(report.mistakes for report in reports):
         raise click.ClickException("some topics have the wrong settings; nothing was altered")
@@ -105,16 +115,33 @@ def _check_start(settings: Settings, rules: Mapping[str, LadderRules], *, share_
 @click.option(
     "--wait", default=0.0, type=click.FloatRange(0), help="Seconds to wait until nothing is behind."
 )
-def status_command(settings: Settings, wait: float) -> None:
-    """Show how far every partition is and what became of its records."""
-    from streams.runtime.status import await_done
+@json_option
+def status_command(settings: Settings, wait: float, *, as_json: bool) -> None:
+    """Show how far every partition is and what became of its records.
+
+    The exit status is 1 when records are behind after --wait, and when they are and no worker runs.
+    """
+    from streams.runtime.status import await_done, members
 
     settings = settings_of(settings)
-    behind = 0
-    for partition in asyncio.run(await_done(settings, wait)):
-        behind += partition.behind
-        _show_status(partition)
-    click.echo(f"{behind} behind")
+    partitions = asyncio.run(await_done(settings, wait))
+    workers = asyncio.run(members(settings))
+    behind = sum(partition.behind for partition in partitions)
+    if as_json:
+        echo_json({"behind": behind, "workers": workers, "partitions": list(map(asdict, partitions))})
+    else:
+        for partition in partitions:
+            _show_status(partition)
+        click.echo(f"{behind} behind")
+    for partition in partitions:
+        _check_account(partition)
+    if behind and not workers:
+        raise click.ClickException(
+            f"records are behind and no worker runs: group {settings.app_id!r} has no member; start "
+            "`ladderlog worker`"
+        )
+    if behind and wait:
+        raise click.ClickException(f"{behind} records are still behind after {wait:g} s")
 
 
 @click.command("broker")
@@ -150,11 +177,28 @@ def run_command(ladders: Path, games: Path | None, *, once: bool, seed: int) -> 
         raise click.ClickException(str(error)) from error
 
 
+def _topic_fields(report: "TopicReport") -> dict[str, Any]:
+    """Return what is known of a topic, by name."""
+    spec = report.spec
+    return {
+        "name": spec.name,
+        "partitions": spec.partitions,
+        "replication": spec.replication,
+        "created": report.created,
+        "mistakes": report.mistakes,
+        "warnings": report.warnings,
+    }
+
+
 def _show_status(status: "PartitionStatus") -> None:
-    """Show one partition. Raises click.ClickException when its account does not add up."""
-    counts = status.counts
-    outcomes = ", ".join(f"{count} {name}" for name, count in counts.items())
+    """Show one partition."""
+    outcomes = ", ".join(f"{count} {name}" for name, count in status.counts.items())
     click.echo(f"partition {status.partition}: offset {status.offset}: {outcomes or 'nothing read'}")
+
+
+def _check_account(status: "PartitionStatus") -> None:
+    """Raise click.ClickException when a partition's account does not add up."""
+    counts = status.counts
     if counts and counts["read"] != sum(counts.values()) - counts["read"]:
         raise click.ClickException(
             f"partition {status.partition}: the outcomes do not add up to the records read"

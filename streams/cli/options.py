@@ -60,33 +60,49 @@ def bootstrap_option(*, required: bool = True) -> Callable[[Any], Any]:
     return click.option(
         "--bootstrap-servers",
         envvar="LADDERLOG_BOOTSTRAP_SERVERS",
+        show_envvar=True,
         required=required,
         help="The Kafka broker, as host:port[,host:port].",
     )
 
 
 prefix_option = click.option(
-    "--topic-prefix", envvar="LADDERLOG_TOPIC_PREFIX", default="", help="Put before every topic."
+    "--topic-prefix",
+    envvar="LADDERLOG_TOPIC_PREFIX",
+    show_envvar=True,
+    default="",
+    help="Put before every topic.",
 )
 output_prefix_option = click.option(
     "--output-prefix",
     envvar="LADDERLOG_OUTPUT_PREFIX",
+    show_envvar=True,
     show_default="that of every topic",
     help="Put before the topics published to, instead.",
 )
 app_id_option = click.option(
-    "--app-id", envvar="LADDERLOG_APP_ID", default="ladderlog", help="Names consumer group and changelog."
+    "--app-id",
+    envvar="LADDERLOG_APP_ID",
+    show_envvar=True,
+    default="ladderlog",
+    help="Names consumer group and changelog.",
 )
 partitions_option = click.option(
     "--partitions",
     envvar="LADDERLOG_PARTITIONS",
+    show_envvar=True,
     default=4,
     type=click.IntRange(1),
     show_default="as many as there are, else 4",
     help="Of every topic.",
 )
 replication_option = click.option(
-    "--replication", envvar="LADDERLOG_REPLICATION", default=1, type=click.IntRange(1), help="Of every topic."
+    "--replication",
+    envvar="LADDERLOG_REPLICATION",
+    show_envvar=True,
+    default=1,
+    type=click.IntRange(1),
+    help="Of every topic.",
 )
 # A command that has some of these options is given them as its argument `settings`.
 gathered_settings = gathered("settings", Settings, _settings)
@@ -102,6 +118,7 @@ kafka_options = options(
 ladders_option = click.option(
     "--ladders",
     envvar="LADDERLOG_LADDERS",
+    show_envvar=True,
     type=click.Path(path_type=Path),
     default=example_ladder_file,
     show_default="the deployment's own rules, else the example club's",
@@ -115,6 +132,18 @@ def read_rules(path: Path) -> dict[str, LadderRules]:
         return read_ladders(path)
     except LadderFileError as error:
         raise click.ClickException(str(error)) from error
+
+
+def systems_of(rules: LadderRules, system: str | None) -> list[str]:
+    """Return the system that was asked for, or all of a ladder. Raises click.BadParameter for another one."""
+    if system is None:
+        return list(rules.systems)
+    if system not in rules.systems:
+        raise click.BadParameter(
+            f"{system!r} is not a system of {rules.ladder}; there are {', '.join(rules.systems)}",
+            param_hint="--system",
+        )
+    return [system]
 
 
 def parse_moment(text: str) -> datetime:

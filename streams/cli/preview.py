@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from streams.cli.deployments import deployment_of
+from streams.cli.json_output import echo_json, json_option, named
 from streams.cli.options import (
     app_id_option,
     gathered,
@@ -20,6 +21,7 @@ from streams.cli.options import (
     prefix_option,
     read_rules,
     replication_option,
+    systems_of,
 )
 from streams.core.events import MAX_PLAYERS, RatingImported
 from streams.core.preview import Known, Prospect, WaitingTable, preview_text, prospects, rows_of
@@ -49,11 +51,7 @@ class PreviewRequest:
             raise click.BadParameter(
                 f"there is no ladder {self.ladder!r}; there are {', '.join(ladders)}", param_hint="--ladder"
             )
-        if self.system is not None and self.system not in rules.systems:
-            raise click.BadParameter(
-                f"{self.system!r} is not a system of {self.ladder}; there are {', '.join(rules.systems)}",
-                param_hint="--system",
-            )
+        systems_of(rules, self.system)
         return rules
 
     def table(self, ended: datetime) -> WaitingTable:
@@ -113,16 +111,24 @@ class PreviewRequest:
 @click.option(
     "--bootstrap-servers",
     envvar="LADDERLOG_BOOTSTRAP_SERVERS",
+    show_envvar=True,
     help="Ask this broker's deployment, unless --rating or --games say what is known.",
 )
 @prefix_option
 @app_id_option
 @partitions_option
 @replication_option
+@json_option
 @gathered_settings
 @gathered("request", PreviewRequest)
 def preview_command(
-    ladders: Path, request: PreviewRequest, settings: Settings | None, at: str | None, *, unrated: bool
+    ladders: Path,
+    request: PreviewRequest,
+    settings: Settings | None,
+    at: str | None,
+    *,
+    unrated: bool,
+    as_json: bool,
 ) -> None:
     """Say what everyone at a waiting table stands to earn for a win and to lose for a loss."""
     from streams.runtime.clock import clock_of_environment
@@ -135,7 +141,10 @@ def preview_command(
     if deployment is not None:
         known = _known_to(deployment.settings, rules, table)
     wanted = request.wanted(prospects(rules, table, known))
-    click.echo(preview_text(request.ladder, wanted, unrated=unrated).lstrip("\n"))
+    if as_json:
+        echo_json({"ladder": request.ladder, "rated": not unrated, "prospects": list(map(named, wanted))})
+    else:
+        click.echo(preview_text(request.ladder, wanted, unrated=unrated).lstrip("\n"))
 
 
 def _known_to(settings: Settings, rules: LadderRules, table: WaitingTable) -> Known:

@@ -18,7 +18,7 @@ from streams.cli.options import (
     replication_option,
 )
 from streams.files.jsonl import open_lines
-from streams.files.progress import progress
+from streams.files.progress import file_progress, progress
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def produce_command(settings: Settings, file: str) -> None:
     from streams.runtime.produce import produce_lines
 
     check_input_of(settings)
-    with open_lines(file) as lines, progress("produce") as bar:
+    with open_lines(file) as lines, file_progress("produce", lines) as bar:
         report = asyncio.run(produce_lines(settings, lines, "ladderlog/produce", bar))
     _show_report(report)
 
@@ -49,7 +49,10 @@ def produce_command(settings: Settings, file: str) -> None:
 @click.option("--seed", default=1, type=int, help="Another seed is another club.")
 @click.option("--start", default=_SIMULATION_START, help="When the first game ends, with its UTC offset.")
 @click.option(
-    "--bootstrap-servers", envvar="LADDERLOG_SIMULATE_TO", help="Send to this broker instead of printing."
+    "--bootstrap-servers",
+    envvar="LADDERLOG_SIMULATE_TO",
+    show_envvar=True,
+    help="Send to this broker instead of printing.",
 )
 @prefix_option
 @app_id_option

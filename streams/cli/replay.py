@@ -5,13 +5,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from streams.cli.deployments import deployed, deployment_by, deployment_of, is_given
+from streams.cli.json_output import echo_json, json_option, named
 from streams.cli.options import (
     app_id_option,
     bootstrap_option,
@@ -35,6 +36,7 @@ from streams.replay.sinks import ReplayFiles
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from streams.core.compare import Comparison
     from streams.replay.differences import AuditReport
     from streams.replay.requests import Telling
     from streams.replay.whatif import Outcome
@@ -62,6 +64,15 @@ class _LogOptions:
             self.bootstrap_servers, self.app_id, self.topic_prefix, output_prefix=self.output_prefix
         )
         return deployed(settings)
+
+
+@dataclass(frozen=True)
+class _Showing:
+    """How a comparison is shown."""
+
+    top: int
+    html: Path | None
+    as_json: bool
 
 
 class _PositionType(click.ParamType):
@@ -142,7 +153,10 @@ def replay_command(
 @ladders_option
 @_snapshot
 @click.option("--limit", default=20, type=click.IntRange(0), help="Differences shown of each kind.")
-def audit_command(settings: Settings, ladders: Path, snapshot: str | None, limit: int) -> None:
+@json_option
+def audit_command(
+    settings: Settings, ladders: Path, snapshot: str | None, limit: int, *, as_json: bool
+) -> None:
     """Fold game-finished and compare everything published, and the changelog, with what follows from it.
 
     Workers may run meanwhile: what they do after this began is not counted as a difference. The exit status
@@ -154,7 +168,10 @@ def audit_command(settings: Settings, ladders: Path, snapshot: str | None, limit
     request = AuditRequest(known.settings, known.rules, snapshot, limit)
     with replay_errors(), told_progress("audit", "records") as telling:
         report = asyncio.run(audit(request, telling.start))
-    _show_audit(report)
+    if as_json:
+        echo_json(_audit_fields(report))
+    else:
+        _show_audit(report)
     if report.totals:
         sys.exit(1)
 
@@ -186,11 +203,11 @@ def snapshot_command(settings: Settings, ladders: Path, out: str) -> None:
 @_assume_empty
 @click.option("--top", default=10, type=click.IntRange(0), help="Players shown of each system.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the report as a page, with graphs, too.")
+@json_option
 @_files
 @gathered("extent", Extent)
-def compare_command(
-    log: _LogOptions, ladders: Path, other: Path, extent: Extent, top: int, html: Path | None
-) -> None:
+@gathered("showing", _Showing)
+def compare_command(log: _LogOptions, ladders: Path, other: Path, extent: Extent, showing: _Showing) -> None:
     """Fold the log (or FILES) under the ladder file and under another, and say whose rating moves how far."""
     from streams.replay.answers import fold_twice
 
@@ -200,7 +217,7 @@ def compare_command(
         outcomes = fold_twice(CompareRequest(rules, others, where, extent), telling)
     by_file = isinstance(where, LogFiles) or is_given("--ladders")
     before = ladders.name if by_file else "the deployment's rules"
-    _show_comparisons(outcomes, f"Before: {before}. After: {other.name}.", top, html)
+    _show_comparisons(outcomes, f"Before: {before}. After: {other.name}.", showing)
 
 
 def _log_and_rules(options: _LogOptions, ladders: Path) -> tuple[Log, Mapping[str, LadderRules]]:
@@ -249,6 +266,20 @@ def _show_counts(counts: OutcomeCounts, seconds: float) -> None:
     click.echo(f"{counts.read} read: {counts.outcomes()}; {pace}", err=True)
 
 
+def _audit_fields(report: "AuditReport") -> dict[str, Any]:
+    """Return what an audit found, by name."""
+    return {
+        "differences": sum(report.totals.values()),
+        "totals": {str(kind): total for kind, total in report.totals.items()},
+        "shown": list(map(asdict, report.differences)),
+        "notes": report.notes,
+        "counts": report.counts.shown(),
+        "offsets": report.offsets,
+        "rows": report.rows,
+        "published": report.published,
+    }
+
+
 def _show_audit(report: "AuditReport") -> None:
     for difference in report.differences:
         click.echo(difference.text())
@@ -263,17 +294,32 @@ def _show_audit(report: "AuditReport") -> None:
     click.echo("differences were found" if report.totals else "no differences")
 
 
-def _show_comparisons(outcomes: tuple["Outcome", "Outcome"], about: str, top: int, html: Path | None) -> None:
-    """Show a comparison as text, and write it as a page when one is wanted."""
+def _show_comparisons(outcomes: tuple["Outcome", "Outcome"], about: str, showing: _Showing) -> None:
+    """Show a comparison as text or JSON, and write it as a page when one is wanted."""
     from streams.core.compare import text
     from streams.replay.page import page
     from streams.replay.whatif import comparisons, one_sided
 
     compared = list(comparisons(*outcomes))
-    if html is not None:
+    if showing.html is not None:
         with replay_errors():
-            html.write_text(page(_TITLE, about, compared, top), encoding="utf-8")
+            showing.html.write_text(page(_TITLE, about, compared, showing.top), encoding="utf-8")
+    if showing.as_json:
+        shown = [_comparison_fields(comparison, showing.top) for comparison in compared]
+        echo_json({"about": about, "comparisons": shown, "one_sided": one_sided(*outcomes)})
+        return
     for comparison in compared:
-        click.echo(text(comparison, top) + "\n")
+        click.echo(text(comparison, showing.top) + "\n")
     for line in one_sided(*outcomes):
         click.echo(line)
+
+
+def _comparison_fields(comparison: "Comparison", top: int) -> dict[str, Any]:
+    """Return one comparison, with the `top` players who move farthest, by name."""
+    return {
+        **vars(comparison),
+        "players": [named(moved) for moved in comparison.players[:top]],
+        "spread": None if comparison.spread is None else asdict(comparison.spread),
+        "histogram": list(map(named, comparison.histogram)),
+        "tally": list(map(named, comparison.tally)),
+    }

@@ -46,7 +46,7 @@ Entry = Game | None
 _pack = msgspec.msgpack.Encoder().encode
 _unpack: Any = msgspec.msgpack.Decoder().decode
 _unpack_published = msgspec.msgpack.Decoder(list[bytes | GameRated]).decode
-_unpack_batch = msgspec.msgpack.Decoder(tuple[list[Entry], bytes]).decode
+_unpack_batch = msgspec.msgpack.Decoder(tuple[list[Entry], bytes, int]).decode
 
 # Not fork: a copy of a process with threads is asking for trouble.
 _spawn = multiprocessing.get_context("spawn")
@@ -70,6 +70,8 @@ class Decoder:
         self._results, results = _wide_pipe()
         work, self._work = _wide_pipe()
         file = _position(lines)
+        # Of a file that the process reads itself this one's own handle stays where it was.
+        self.reads_file = file is not None
         self._process = _spawn.Process(target=_decode, args=(work, results, file), daemon=True)
         self._process.start()
         work.close()
@@ -179,11 +181,12 @@ class Writer:
 class Batch:
     """Lines, and an entry for each of them: the game, or None when it is none.
 
-    The lines are packed as long as nobody asks for them: few do.
+    The lines are packed as long as nobody asks for them: few do. `size` is that of the lines, in bytes.
     """
 
     entries: Sequence[Entry]
     packed: bytes
+    size: int = 0
 
     @cached_property
     def lines(self) -> Sequence[bytes]:
@@ -194,11 +197,11 @@ class Batch:
 
 def decoded(lines: Sequence[bytes]) -> Batch:
     """Decode lines as far as they are games."""
-    return Batch(list(map(_entry, lines)), _pack(lines))
+    return Batch(list(map(_entry, lines)), _pack(lines), sum(map(len, lines)))
 
 
 def _decoded(lines: Sequence[bytes]) -> bytes:
-    return _pack((list(map(_entry, lines)), _pack(lines)))
+    return _pack((list(map(_entry, lines)), _pack(lines), sum(map(len, lines))))
 
 
 def lines_of(published: Iterable[GameRated | bytes]) -> bytes:

@@ -1,6 +1,7 @@
 """`ladderlog rate`: the ladders fold over a file, without a broker."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO, Any
@@ -23,12 +24,16 @@ from streams.files.pipeline import (
     several_processors,
     writes_standard_output,
 )
+from streams.files.report import LeftOut
 from streams.processor import EVENTS_TOGETHER, Decoded, decode_all, no_collection, process_decoded
 from streams.wire.decode import decode_checked_line
 from streams.wire.encode import encode_json
 
 # With more lines than this, processes of their own for decoding and writing are worth their start.
 _LINES_ALONE = 20_000
+
+# Is told of every line that is rejected.
+Tell = Callable[[LeftOut], None]
 
 
 @dataclass(frozen=True)
@@ -47,13 +52,14 @@ def rate_lines(
     files: RateFiles,
     progress: Any,
     tally: Tally | None = None,
+    tell: Tell | None = None,
 ) -> OutcomeCounts:
     """Fold the events of JSON lines and write what they put out; blank lines are passed over.
 
-    A line that is no valid event is written as rejected, with its number and text, and the others go on. A
-    `tally` is given every event and what the fold made of it.
+    A line that is no valid event is written as rejected, with its number and text, and the others go on;
+    `tell` is told of each. A `tally` is given every event and what the fold made of it.
     """
-    rating = _Rating(rules, files, tally)
+    rating = _Rating(rules, _RateSink(files, tally, tell))
     with no_collection(), ExitStack() as stack:
         # The same file again if it is one, which then goes on where the loop left it.
         rest = iter(lines)
@@ -67,8 +73,12 @@ def rate_lines(
             return rating.counts
         if writes_standard_output(files.changed):
             rating.write_changed_to(stack.enter_context(Writer()))
-        for ahead in stack.enter_context(Decoder(rest)):
+        decoder = stack.enter_context(Decoder(rest))
+        for ahead in decoder:
             rating.take(ahead)
+            if decoder.reads_file:
+                # Where the other process is in the file, for the progress.
+                rest.seek(ahead.size, os.SEEK_CUR)  # type: ignore[attr-defined]  # it is a file
             progress.update(len(ahead.entries))
         rating.end()
     return rating.counts
@@ -77,11 +87,11 @@ def rate_lines(
 class _Rating:
     """The fold, its account, and where its outcomes go."""
 
-    def __init__(self, rules: Mapping[str, LadderRules], files: RateFiles, tally: Tally | None) -> None:
+    def __init__(self, rules: Mapping[str, LadderRules], sink: "_RateSink") -> None:
         self.counts = OutcomeCounts()
         self.lines = 0
         self._ladders = Ladders(rules)
-        self._sink = _RateSink(files, tally)
+        self._sink = sink
 
     def write_changed_to(self, writer: Writer) -> None:
         """Let another process write the rating-changed events from here on."""
@@ -117,7 +127,8 @@ class _Rating:
 class _RateSink:
     """Writes what the lines of a batch put out; items are positions in the batch."""
 
-    def __init__(self, files: RateFiles, tally: Tally | None) -> None:
+    def __init__(self, files: RateFiles, tally: Tally | None, tell: Tell | None) -> None:
+        self._tell = tell
         self.writer: Writer | None = None
         self._files = files
         self._tally = tally
@@ -153,10 +164,13 @@ class _RateSink:
 
     def reject(self, item: int, rejected: Rejected) -> None:
         """Write a line that is no valid event, with its number and text."""
+        number = self._lines_before + item + 1
+        if self._tell is not None:
+            self._tell(LeftOut(number, rejected.reason, rejected.message))
         if self._files.rejected is None:
             return
         body = {
-            "line": self._lines_before + item + 1,
+            "line": number,
             "reason": rejected.reason,
             "message": rejected.message,
             "value": self._batch.lines[item].rstrip(b"\r\n").decode(errors="backslashreplace"),

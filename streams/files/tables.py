@@ -247,7 +247,7 @@ class ParquetWriter(_Writer):
     def write(self, event: Mapping[str, Any]) -> None:
         """Write an event."""
         row = flattened(event)
-        row[_ENDED_AT] = None if row[_ENDED_AT] is None else datetime.fromisoformat(row[_ENDED_AT])
+        row[_ENDED_AT] = None if row[_ENDED_AT] is None else datetime.fromisoformat(row[_ENDED_AT].upper())
         self._rows.append(row)
         if len(self._rows) == ROW_GROUP:
             self._write_group()

@@ -72,7 +72,7 @@ class Moments:
 def _parsed(text: str, form: str) -> datetime:
     """Return what a text says in a format, without an offset when it has none. Raises ValueError."""
     if form == ISO:
-        return datetime.fromisoformat(text)
+        return datetime.fromisoformat(text.upper())
     return datetime.strptime(text, form)  # noqa: DTZ007 - a time without an offset is placed in the zone
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from aiokafka import TopicPartition
@@ -40,6 +41,13 @@ async def read_week(
     return CompetitionClosed(ladder, week, revision=0, final=False, ended_at="", standings=standings)
 
 
+def week_fields(week: CompetitionClosed, limit: int | None = None) -> dict[str, Any]:
+    """Return a week's standings, the first `limit` rows of them, as plain values by name."""
+    fields: dict[str, Any] = msgspec.to_builtins(replace(week, standings=week.standings[:limit]))
+    # Of a week that is not closed nobody knows yet when it was published.
+    return {**fields, "state": _state(week), "ended_at": week.ended_at or None}
+
+
 def week_text(week: CompetitionClosed, limit: int | None = None) -> str:
     """Return a week's standings, the first `limit` rows of them, as lines of text."""
     rows = week.standings[:limit]
@@ -55,10 +63,15 @@ def week_text(week: CompetitionClosed, limit: int | None = None) -> str:
     )
 
 
-def _state_text(week: CompetitionClosed) -> str:
+def _state(week: CompetitionClosed) -> str:
     if week.final:
         return "final"
-    return f"closed, revision {week.revision}" if week.revision else "running"
+    return "closed" if week.revision else "running"
+
+
+def _state_text(week: CompetitionClosed) -> str:
+    state = _state(week)
+    return f"{state}, revision {week.revision}" if state == "closed" else state
 
 
 async def _read_closed(settings: Settings, partition: int) -> dict[tuple[str, str], CompetitionClosed]:

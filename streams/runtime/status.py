@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from aiokafka import TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
 
 from streams.core.ladders import Ladders
 from streams.runtime.changelog import PartitionState, read_states
@@ -62,6 +63,18 @@ async def await_done(settings: Settings, seconds: float) -> list[PartitionStatus
         await asyncio.sleep(_POLL_SECONDS)
         status = await read_status(settings)
     return status
+
+
+async def members(settings: Settings) -> int:
+    """Return how many workers the group has; one that was killed counts for some seconds more."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
+    await admin.start()
+    try:
+        responses = await admin.describe_consumer_groups([settings.app_id])
+    finally:
+        await admin.close()
+    # A group is: error, name, state, protocol type, protocol, members.
+    return sum(len(group[5]) for response in responses for group in response.groups)
 
 
 async def _status(settings: Settings, partition: int, state: PartitionState) -> PartitionStatus:
