@@ -108,6 +108,16 @@ def wait_for(site: Site, wanted: list[str]) -> None:
         time.sleep(0.1)
 
 
+def wait_for_amendment(site: Site, ladder: str, week: str) -> None:
+    """Wait until a worker has had an amended week published again."""
+    deadline = time.monotonic() + PATIENCE
+    start = f"{ladder}/{week}/amended-".encode()
+    while not any(found.startswith(start) for found in site.weeks_ended()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{ladder}/{week} was not published again")
+        time.sleep(0.1)
+
+
 def stay(site: Site, now: datetime, weeks: Sequence[str]) -> None:
     """Jump to a moment and stay for more than a tick: nothing ends that is not over."""
     jump(site, now, weeks)

@@ -25,6 +25,7 @@ from midnights import (
     stay,
     use_ladders,
     wait_for,
+    wait_for_amendment,
 )
 from sites import Site
 from workers import OWNER, Worker
@@ -208,6 +209,7 @@ def test_missed_midnights_early_and_late_games_in_another_time_zone_of_the_machi
     site.produce([game("paris", "early", monday, "new", "ann")])
     site.set_clock(end_of("paris", W47) + GRACE - SECOND)
     site.wait_until_done()
+    wait_for_amendment(site, "paris", W47)
     jump(site, last_midnight(W47) + GRACE, [W45, W46, W47])
     site.wait_until_done()
     # The final record is on the log, and what it says counts, even if the clock is set back.
