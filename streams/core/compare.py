@@ -9,6 +9,8 @@ from math import floor, log10, sqrt
 from statistics import fmean, quantiles
 from typing import NamedTuple
 
+from streams.core.rankings import shown, shown_change
+
 _BINS = 20
 _MIN_FOR_CORRELATION = 2
 
@@ -16,7 +18,7 @@ Ratings = Mapping[str, float]
 
 
 class Moved(NamedTuple):
-    """A player under both sets of rules; equal ratings share a rank (1, 2, 2, 4)."""
+    """A player under both sets of rules, ratings in full; equal ones share a rank (1, 2, 2, 4)."""
 
     player_id: str
     before: float
@@ -26,8 +28,8 @@ class Moved(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Give how far the rating moves."""
-        return self.after - self.before
+        """Return how far the rating moves as it is shown: the difference of the shown ratings."""
+        return float(shown_change(self.before, self.after))
 
 
 class Bin(NamedTuple):
@@ -48,7 +50,7 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Spread:
-    """How the differences are distributed."""
+    """How the differences as they are shown are distributed: the extremes are those of two players."""
 
     mean: float
     lowest: float
@@ -87,23 +89,24 @@ def compare(
         for player_id, rating in before.items()
         if player_id in after
     ]
-    players.sort(key=lambda moved: (-abs(moved.difference), moved.player_id))
-    differences = [moved.difference for moved in players]
+    differences = {moved.player_id: moved.difference for moved in players}
+    players.sort(key=lambda moved: (-abs(differences[moved.player_id]), moved.player_id))
     return Comparison(
         ladder,
         system,
         players,
         len(before) - len(players),
         len(after) - len(players),
-        _spread(differences),
+        _spread(differences.values()),
         spearman([moved.before for moved in players], [moved.after for moved in players]),
-        histogram(differences),
+        # In full: where one that is rounded lies on a border of two bins, the arithmetic may miss it.
+        histogram([moved.after - moved.before for moved in players]),
         tally,
     )
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Give Spearman's rank correlation, ties with their mean rank; None when either is all ties."""
+    """Return Spearman's rank correlation, ties with their mean rank; None when either is all ties."""
     if len(first) < _MIN_FOR_CORRELATION:
         return None
     one, other = _mean_ranks(first), _mean_ranks(second)
@@ -115,7 +118,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 
 def histogram(values: Sequence[float], bins: int = _BINS) -> list[Bin]:
-    """Count values in at most about `bins` bins of one round width, with 0 as one of their borders."""
+    """Return how many values are in each of about `bins` bins of one round width; 0 is a border of two."""
     if not values:
         return []
     width = _round_width((max(values) - min(values)) / bins)
@@ -127,27 +130,30 @@ def histogram(values: Sequence[float], bins: int = _BINS) -> list[Bin]:
 
 
 def text(comparison: Comparison, top: int) -> str:
-    """Show a comparison as lines of text, with the `top` players that move most."""
+    """Return a comparison as lines of text, with the `top` players that move most."""
     lines = [f"{comparison.ladder}, {comparison.system}: {summary(comparison)}"]
     movers = [moved for moved in comparison.players[:top] if moved.difference]
     width = max((len(moved.player_id) for moved in movers), default=0)
     lines += [
-        f"  {moved.player_id:<{width}}  {moved.before:>9.1f} to {moved.after:>9.1f}  "
+        f"  {moved.player_id:<{width}}  {shown(moved.before):>9} to {shown(moved.after):>9}  "
         f"{signed(moved.difference):>9}  rank {moved.rank_before:>5} to {moved.rank_after:>5}"
         for moved in movers
     ]
-    lines += [f"  {name}: {shown(before)} to {shown(after)}" for name, before, after in comparison.tally]
+    lines += [
+        f"  {name}: {figure_text(before)} to {figure_text(after)}" for name, before, after in comparison.tally
+    ]
     return "\n".join(lines)
 
 
 def summary(comparison: Comparison) -> str:
-    """Say in a line how much the ratings move."""
+    """Return in a line how much the ratings move."""
     parts = [f"{len(comparison.players)} players"]
     if comparison.only_before or comparison.only_after:
         parts.append(f"{comparison.only_before} only before, {comparison.only_after} only after")
     spread = comparison.spread
     if spread is not None and spread.lowest == spread.highest == 0:
-        return "; ".join([*parts, "nobody moves"])
+        still = all(moved.before == moved.after for moved in comparison.players)
+        return "; ".join([*parts, "nobody moves" if still else "nobody moves as far as is shown"])
     if spread is not None:
         parts.append(
             f"moves {signed(spread.lowest)} to {signed(spread.highest)}, half of them "
@@ -159,13 +165,13 @@ def summary(comparison: Comparison) -> str:
 
 
 def signed(value: float) -> str:
-    """Show a difference: one digit, with its sign."""
+    """Return a difference as it is shown: one digit, with its sign."""
     shown_value = f"{value:+.1f}"
     return "0.0" if shown_value in ("+0.0", "-0.0") else shown_value.replace("-", "\N{MINUS SIGN}")
 
 
-def shown(value: float | None) -> str:
-    """Show a figure of a tally."""
+def figure_text(value: float | None) -> str:
+    """Return a figure of a tally as it is shown."""
     return "-" if value is None else f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
@@ -205,7 +211,7 @@ def _spread(values: Iterable[float]) -> Spread | None:
 
 
 def _round_width(width: float) -> float:
-    """Give the next 1, 2 or 5 times a power of ten."""
+    """Return the next 1, 2 or 5 times a power of ten."""
     if width <= 0:
         return 1.0
     power = 10.0 ** floor(log10(width))

@@ -10,12 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 from streams.core.events import REASONS, Game, GameIgnored, Output, RatingChanged, RatingImported
 from streams.core.ladders import Ladders
-from streams.core.rankings import shown
+from streams.core.rankings import shown, shown_change
 from streams.core.ratings.system import System
 from streams.core.row_keys import split_key
 from streams.core.rules import LadderRules
@@ -120,11 +119,6 @@ def rows_of(
     players = set(table.players())
     systems = {kind: system for system in rules.new_systems() for kind in system.row_kinds}
     return [(key, row) for key, row in rows if _is_of(key, table.ladder, players, systems)]
-
-
-def shown_change(before: float, after: float) -> Decimal:
-    """Return a change as it is shown: the difference of the shown ratings."""
-    return Decimal(shown(after)) - Decimal(shown(before))
 
 
 def preview_text(ladder: str, prospects: Sequence[Prospect], *, unrated: bool = False) -> str:

@@ -1,8 +1,9 @@
-"""Rankings from the rows of a fold: who leads a system of a ladder.
+"""Rankings from the rows of a fold: who leads a system of a ladder; and how every rating and change is shown.
 
 Pure: standard library only.
 """
 
+from decimal import Decimal
 from typing import NamedTuple
 
 from streams.core.ladders import Ladders
@@ -31,8 +32,14 @@ def ranking(fold: Ladders, ladder: str, system: str, limit: int | None = None) -
 
 
 def shown(rating: float) -> str:
-    """Round a rating for display: one digit behind the point, half to even."""
-    return f"{rating:.1f}"
+    """Return a rating as it is shown: one digit behind the point, rounded half to even, and no -0.0."""
+    text = f"{rating:.1f}"
+    return "0.0" if text == "-0.0" else text
+
+
+def shown_change(before: float, after: float) -> Decimal:
+    """Return a change as it is shown: the difference of the shown ratings."""
+    return Decimal(shown(after)) - Decimal(shown(before))
 
 
 def ranking_text(fold: Ladders, ladder: str, system: str, limit: int) -> str:

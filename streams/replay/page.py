@@ -6,7 +6,8 @@ Pure: standard library only.
 from collections.abc import Callable, Sequence
 from html import escape
 
-from streams.core.compare import Bin, Comparison, Moved, shown, signed, summary
+from streams.core.compare import Bin, Comparison, Moved, figure_text, signed, summary
+from streams.core.rankings import shown
 
 _WIDTH, _HEIGHT = 640, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 30, 12, 44
@@ -90,7 +91,8 @@ def _tally(comparison: Comparison) -> str:
     if not comparison.tally:
         return ""
     rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{shown(before)}</td><td>{shown(after)}</td></tr>'
+        f'<tr><th scope="row">{escape(name)}</th><td>{figure_text(before)}</td>'
+        f"<td>{figure_text(after)}</td></tr>"
         for name, before, after in comparison.tally
     )
     return _table("How well the ratings predict", ("", "before", "after"), rows)
@@ -100,8 +102,8 @@ def _movers(movers: Sequence[Moved]) -> str:
     if not movers:
         return ""
     rows = "".join(
-        f'<tr><th scope="row">{escape(moved.player_id)}</th><td>{moved.before:.1f}</td>'
-        f"<td>{moved.after:.1f}</td><td>{signed(moved.difference)}</td><td>{moved.rank_before}</td>"
+        f'<tr><th scope="row">{escape(moved.player_id)}</th><td>{shown(moved.before)}</td>'
+        f"<td>{shown(moved.after)}</td><td>{signed(moved.difference)}</td><td>{moved.rank_before}</td>"
         f"<td>{moved.rank_after}</td></tr>"
         for moved in movers
     )

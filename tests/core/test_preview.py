@@ -24,8 +24,8 @@ from streams.core.preview import (
     preview_text,
     prospects,
     rows_of,
-    shown_change,
 )
+from streams.core.rankings import shown_change
 from streams.core.ratings import SYSTEMS
 from streams.core.rules import LadderRules, parse_ladders
 

@@ -124,6 +124,21 @@ def test_differences_are_shown_with_their_sign() -> None:
     ]
 
 
+def test_a_change_is_the_difference_of_the_ratings_that_stand_beside_it() -> None:
+    # In full the move is 0.14; what is shown is 1600.0 and 1600.2.
+    found = compare("l", "s", {"ann": 1600.04, "bob": 1500.0}, {"ann": 1600.18, "bob": 1500.04})
+    cells = Page(page("t", "a", [found], 5)).texts
+
+    assert "ann     1600.0 to    1600.2       +0.2  rank" in text(found, 5)
+    assert "moves 0.0 to +0.2," in text(found, 5)
+    assert "bob" not in text(found, 5)
+    assert cells[cells.index("ann") :][:4] == ["ann", "1600.0", "1600.2", "+0.2"]
+
+
+def test_a_move_too_small_to_be_shown_is_not_called_none() -> None:
+    assert "nobody moves as far as is shown" in text(compare("l", "s", {"a": 1.0}, {"a": 1.01}), 5)
+
+
 def test_the_text_shows_who_moves_most_and_the_tally() -> None:
     shown = text(two(), top=2)
 
