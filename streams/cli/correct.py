@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+from collections.abc import Collection
+from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from streams.cli.deployments import deployment_of, one_of
+from streams.cli.deployments import NoSuchThingError, deployment_of, one_of
 from streams.cli.options import kafka_options, ladders_option
 from streams.core.events import RatingChanged
 from streams.core.rankings import shown
@@ -15,9 +17,11 @@ from streams.files.progress import progress
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from streams.replay.voiding import Voidable
     from streams.runtime.rebuild import RebuildReport
 
 _SHOWN_MOVES = 10
+_SHOWN_PLAYERS = 10
 
 
 @click.command("void")
@@ -35,21 +39,26 @@ def void_command(
     player: str | None,
     reason: str,
 ) -> None:
-    """Take games back. Ratings stay as they are until `ladderlog rebuild`."""
-    from streams.replay.voiding import games_of, void
+    """Take games back. Ratings stay as they are until `ladderlog rebuild`; a game to come is ignored."""
+    from streams.replay.voiding import read_games, void
 
     if not game_ids and player is None:
         raise click.UsageError("say which games: --game-id or --player")
     known = deployment_of(settings, ladders)
     known.ladder(ladder)
-    settings = known.settings
-    wanted = dict.fromkeys(game_ids)
-    if player is not None:
-        wanted |= dict.fromkeys(asyncio.run(games_of(settings, ladder, player)))
-    report = asyncio.run(void(settings, ladder, wanted, reason))
+    games = asyncio.run(read_games(known.settings, ladder, game_ids, player))
+    if player is not None and player not in games.players:
+        raise NoSuchThingError(
+            f"player {player!r} has no games on ladder {ladder!r}; {_players_text(games.players)}"
+        )
+    voidable = games.voidable()
+    wanted = [*voidable.on_log, *voidable.missing]
+    report = asyncio.run(void(known.settings, ladder, wanted, reason))
     if report.failed:
-        raise click.ClickException(f"the broker did not take all: {report.failed[0][1]}")
-    click.echo(f"{report.taken} games of {ladder} taken back; `ladderlog rebuild` puts that into force")
+        raise click.ClickException(
+            f"the broker took {report.taken} of {len(wanted)}: {report.failed[0][1]}; run the command again"
+        )
+    click.echo(_void_text(ladder, voidable))
 
 
 @click.command("rebuild")
@@ -77,6 +86,35 @@ def rebuild_command(settings: Settings, ladders: Path, partition: int | None, *,
         except (RebuildError, RefusedError, KafkaError) as error:
             raise click.ClickException(str(error) or type(error).__name__) from error
         click.echo(_report_text(report, dry_run=dry_run))
+
+
+def _void_text(ladder: str, voidable: "Voidable") -> str:
+    """Return what became of the games to take back as lines of text."""
+    lines = [f"{game_id} is not on the log: it will be ignored when it comes" for game_id in voidable.missing]
+    lines += [
+        f"{game_id} is not on the log, and was taken back before: it will be ignored when it comes"
+        for game_id in voidable.voided_missing
+    ]
+    if voidable.voided:
+        lines.append(f"{_games_text(len(voidable.voided))} of {ladder} had been taken back before")
+    if voidable.on_log:
+        taken = _games_text(len(voidable.on_log))
+        lines.append(f"{taken} of {ladder} taken back; `ladderlog rebuild` puts that into force")
+    return "\n".join(lines or [f"no game of {ladder} to take back"])
+
+
+def _games_text(count: int) -> str:
+    return "1 game" if count == 1 else f"{count} games"
+
+
+def _players_text(players: Collection[str]) -> str:
+    """Return the first players by name, and how many there are beside them."""
+    if not players:
+        return "nobody has"
+    more = len(players) - _SHOWN_PLAYERS
+    return f"there are {', '.join(nsmallest(_SHOWN_PLAYERS, players))}" + (
+        f" and {more} more" if more > 0 else ""
+    )
 
 
 def _report_text(report: "RebuildReport", *, dry_run: bool) -> str:
