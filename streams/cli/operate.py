@@ -194,6 +194,9 @@ def _show_status(status: "PartitionStatus") -> None:
     """Show one partition."""
     outcomes = ", ".join(f"{count} {name}" for name, count in status.counts.items())
     click.echo(f"partition {status.partition}: offset {status.offset}: {outcomes or 'nothing read'}")
+    for ladder, pending in status.pending.items():
+        noun, them = ("correction", "it") if pending == 1 else ("corrections", "them")
+        click.echo(f"  {pending} {noun} pending on {ladder}: `ladderlog rebuild` puts {them} into force")
 
 
 def _check_account(status: "PartitionStatus") -> None:

@@ -11,11 +11,15 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from streams.core.ladders import Ladders
+from streams.core.row_keys import split_key
 from streams.runtime.changelog import PartitionState, read_states
 from streams.runtime.reader import end_offset, first_offset, reading
 from streams.runtime.settings import Settings
 
 _POLL_SECONDS = 0.25
+# The key of the row with a ladder's count of what is pending: pending/LADDER/count.
+_PENDING = "pending/"
+_PENDING_PARTS = 3
 
 
 @dataclass(frozen=True)
@@ -23,12 +27,14 @@ class PartitionStatus:
     """Where a partition is: the next offset, what became of the records before, and how many lie behind.
 
     `behind` counts offsets, of which transaction markers take a few; it is 0 when no record is left.
+    `pending` counts, by ladder, the voids and versions that no rebuild has put into force.
     """
 
     partition: int
     offset: int
     behind: int
     counts: Mapping[str, int]
+    pending: Mapping[str, int]
 
 
 async def read_rows(settings: Settings) -> dict[str, Any]:
@@ -82,4 +88,15 @@ async def _status(settings: Settings, partition: int, state: PartitionState) -> 
     async with reading(settings.bootstrap_servers) as reader:
         first = await first_offset(reader, tp, state.offset)
         behind = 0 if first is None else await end_offset(reader, tp) - first
-    return PartitionStatus(partition, state.offset, behind, state.counts)
+    return PartitionStatus(partition, state.offset, behind, state.counts, pending_of(state.rows))
+
+
+def pending_of(rows: Mapping[str, bytes]) -> dict[str, int]:
+    """Return how many voids and versions wait for a rebuild, by ladder where any do, by a partition's rows."""
+    pending = {}
+    for key, row in rows.items():
+        if key.startswith(_PENDING):
+            (count,) = orjson.loads(row)
+            if count:
+                pending[split_key(key, _PENDING_PARTS)[1]] = count
+    return dict(sorted(pending.items()))
