@@ -36,6 +36,7 @@ PURE_ELSEWHERE = (
     "embedded/club_games.py",
     "embedded/club_members.py",
     "replay/errors.py",
+    "replay/game_story.py",
     "replay/matching.py",
     "replay/offset_ranges.py",
     "replay/page.py",

@@ -8,6 +8,7 @@ import click
 
 from streams.cli.correct import rebuild_command, void_command
 from streams.cli.export import export_command
+from streams.cli.game import game_command
 from streams.cli.imports import import_command
 from streams.cli.operate import broker_command, run_command, status_command, topics_command, worker_command
 from streams.cli.preview import preview_command
@@ -27,6 +28,7 @@ _COMMANDS = (
     status_command,
     ranking_command,
     week_command,
+    game_command,
     preview_command,
     broker_command,
     run_command,

@@ -92,7 +92,7 @@ async def _status(settings: Settings, partition: int, state: PartitionState) -> 
 
 
 def pending_of(rows: Mapping[str, bytes]) -> dict[str, int]:
-    """Return how many voids and versions wait for a rebuild, by ladder where any do, by a partition's rows."""
+    """Return how many voids and versions wait for a rebuild, by ladder, of the rows of a partition."""
     pending = {}
     for key, row in rows.items():
         if key.startswith(_PENDING):
