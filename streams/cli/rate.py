@@ -13,6 +13,7 @@ from streams.files.jsonl import open_lines
 from streams.files.pipeline import StageError
 from streams.files.progress import file_progress
 from streams.files.rate import RateFiles, rate_lines
+from streams.files.unapplied import Unapplied
 
 
 @click.command("rate")
@@ -33,11 +34,12 @@ def rate_command(ladders: Path, file: str, files: RateFiles, *, tally: bool, kee
     """
     rules = read_rules(ladders)
     counted = Tally(rules) if tally else None
+    unapplied = Unapplied()
     files = replace(files, changed=None if tally else sys.stdout.buffer)
     telling = Telling("--rejected", elsewhere=files.rejected is not None)
     with file_errors(), open_lines(file) as lines, file_progress("rate", lines) as bar:
         try:
-            report = rate_lines(lines, rules, files, bar, counted, telling)
+            report = rate_lines(lines, rules, files, bar, counted, telling, unapplied)
         except StageError as error:
             raise click.ClickException(str(error)) from error
         sys.stdout.flush()
@@ -49,5 +51,7 @@ def rate_command(ladders: Path, file: str, files: RateFiles, *, tally: bool, kee
         f"{report.noted} noted",
         err=True,
     )
+    if unapplied:
+        click.echo(unapplied.text(), err=True)
     if report.rejected and not keep_going:
         sys.exit(1)

@@ -98,6 +98,12 @@ class Ladder:
         """Return how many voids and versions no rebuild has put into force."""
         return self._amendments.pending
 
+    def is_voided_ahead(self, game: Game) -> bool:
+        """Say whether a game was taken back before it came; no when it may have come and been forgotten."""
+        last = self._amendments.last(game.game_id)
+        before_all = last is not None and last.voided and last.digest is None
+        return before_all and not self._games.is_too_old(game.ended_epoch)
+
     def touch(self, player_id: str) -> None:
         """Count a player's row as changed."""
         self._changed.append(player_id)

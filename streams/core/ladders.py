@@ -125,6 +125,11 @@ class Ladders:
         known = self._ladders.get(ladder)
         return 0 if known is None else known.pending
 
+    def is_voided_ahead(self, game: Game) -> bool:
+        """Say whether a game was taken back before it came; no when it may have come and been forgotten."""
+        known = self._ladders.get(game.ladder)
+        return known is not None and known.is_voided_ahead(game)
+
     def touch(self, ladder: str, player_id: str) -> None:
         """Count a player's row as changed, after a system's figures were set from outside."""
         self._ladders[ladder].touch(player_id)

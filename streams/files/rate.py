@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import orjson
 
-from streams.core.events import CompetitionClosed, Event, GameIgnored, RatingChanged, Rejected
+from streams.core.events import CompetitionClosed, Event, Game, GameIgnored, RatingChanged, Rejected
 from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import GameRated, Publication
@@ -25,6 +25,7 @@ from streams.files.pipeline import (
     writes_standard_output,
 )
 from streams.files.report import LeftOut
+from streams.files.unapplied import Unapplied
 from streams.processor import EVENTS_TOGETHER, Decoded, decode_all, no_collection, process_decoded
 from streams.wire.decode import decode_checked_line
 from streams.wire.encode import encode_json
@@ -53,13 +54,17 @@ def rate_lines(
     progress: Any,
     tally: Tally | None = None,
     tell: Tell | None = None,
+    unapplied: Unapplied | None = None,
 ) -> OutcomeCounts:
     """Fold the events of JSON lines and write what they put out; blank lines are passed over.
 
     A line that is no valid event is written as rejected, with its number and text, and the others go on;
-    `tell` is told of each. A `tally` is given every event and what the fold made of it.
+    `tell` is told of each. A `tally` is given every event and what the fold made of it, `unapplied` those
+    that may matter to it.
     """
-    rating = _Rating(rules, _RateSink(files, tally, tell))
+    ladders = Ladders(rules)
+    noting = Unapplied() if unapplied is None else unapplied
+    rating = _Rating(ladders, _RateSink(files, tally, tell, noting, ladders.is_voided_ahead))
     with no_collection(), ExitStack() as stack:
         # The same file again if it is one, which then goes on where the loop left it.
         rest = iter(lines)
@@ -87,10 +92,10 @@ def rate_lines(
 class _Rating:
     """The fold, its account, and where its outcomes go."""
 
-    def __init__(self, rules: Mapping[str, LadderRules], sink: "_RateSink") -> None:
+    def __init__(self, ladders: Ladders, sink: "_RateSink") -> None:
         self.counts = OutcomeCounts()
         self.lines = 0
-        self._ladders = Ladders(rules)
+        self._ladders = ladders
         self._sink = sink
 
     def write_changed_to(self, writer: Writer) -> None:
@@ -127,9 +132,18 @@ class _Rating:
 class _RateSink:
     """Writes what the lines of a batch put out; items are positions in the batch."""
 
-    def __init__(self, files: RateFiles, tally: Tally | None, tell: Tell | None) -> None:
+    def __init__(
+        self,
+        files: RateFiles,
+        tally: Tally | None,
+        tell: Tell | None,
+        unapplied: Unapplied,
+        is_voided_ahead: Callable[[Game], bool],
+    ) -> None:
         self._tell = tell
         self.writer: Writer | None = None
+        self._unapplied = unapplied
+        self._is_voided_ahead = is_voided_ahead
         self._files = files
         self._tally = tally
         self._batch = Batch((), b"")
@@ -142,7 +156,7 @@ class _RateSink:
         self._lines_before = lines_before
         self._changed = []
 
-    def publish(self, item: int, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink
+    def publish(self, item: int, event: Event, published: Sequence[Publication]) -> None:
         """Write what follows from one event."""
         for publication in published:
             if isinstance(publication, GameRated):
@@ -153,6 +167,9 @@ class _RateSink:
                 _write_line(self._files.ignored, encode_json(publication))
             else:
                 _write_line(self._files.closed, encode_json(publication))
+        if not published or self._unapplied:
+            line = self._lines_before + item + 1
+            self._unapplied.take(line, event, published, self._is_voided_ahead)
         if self._tally is not None:
             self._tally.add(event, published)
 
