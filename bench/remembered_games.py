@@ -1,4 +1,4 @@
-"""What remembered games cost: `python bench/remembered_games.py [GAMES] [DAYS]`, a million of 7 days if not said.
+"""What remembered games cost: `python bench/remembered_games.py [GAMES] [DAYS]`; else a million of 7 days.
 
 A ladder's window is filled with games under ids of 36 characters, as long as a UUID. Memory is what the
 process grows by until it has written their rows; the changelog has the rows as they are written, their keys

@@ -54,7 +54,7 @@ async def _delete_group(site: Site) -> None:
     try:
         coordinator = await admin.find_coordinator(site.settings.app_id)
         # The admin client has no call of its own for it.
-        response = await admin._send_request(  # noqa: SLF001
+        response = await admin._send_request(  # noqa: SLF001 - the admin client has no call of its own for it
             DeleteGroupsRequest([site.settings.app_id]), coordinator
         )
         assert [code for _, code in response.results] == [0]

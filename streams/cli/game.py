@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
-from streams.cli.options import kafka_options, ladders_option, read_rules, rules_of
+from streams.cli.deployments import deployment_of
+from streams.cli.json_output import echo_json, json_option
+from streams.cli.options import kafka_options, ladders_option
 from streams.core.events import Game, GameVoided, RatingChanged, Reason
 from streams.core.rankings import shown
 from streams.replay.errors import ReplayError
@@ -30,21 +31,25 @@ _OUTCOME_TEXTS = {
 @ladders_option
 @click.option("--ladder", required=True, help="The ladder of the game.")
 @click.option("--game-id", required=True, help="Which game.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def game_command(settings: Settings, ladders: Path, ladder: str, game_id: str, *, as_json: bool) -> None:
     """Tell the story of a game: every record about it, its outcome and why, and the changes it made."""
     from streams.replay.game_records import read_story
 
-    rules_of(read_rules(ladders), ladder, ladders)
+    known = deployment_of(settings, ladders)
+    known.ladder(ladder)
     try:
-        story = asyncio.run(read_story(settings, ladder, game_id))
+        story = asyncio.run(read_story(known.settings, ladder, game_id))
     except ReplayError as error:
         raise click.ClickException(str(error)) from error
     if not story.records:
         raise click.ClickException(
             f"nobody has sent anything about game {game_id!r} of ladder {ladder!r} to {settings.input_topic}"
         )
-    click.echo(orjson.dumps(_story_fields(story)).decode() if as_json else "\n".join(_story_lines(story)))
+    if as_json:
+        echo_json(_story_fields(story))
+    else:
+        click.echo("\n".join(_story_lines(story)))
 
 
 def _story_lines(story: Story) -> Iterator[str]:

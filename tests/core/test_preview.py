@@ -334,7 +334,7 @@ def test_the_command_takes_teams_and_the_week_of_the_end(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--ladder", "go", "--players", "a,b"), "'go' is not in the ladder file"),
+        (("--ladder", "go", "--players", "a,b"), "there is no ladder 'go'"),
         (("--ladder", "chess", "--players", "a,b", "--system", "bga"), "'bga' is not a system of chess"),
         (("--ladder", "chess"), "say who plays"),
         (("--ladder", "chess", "--players", "a,b", "--team", "a,b"), "say who plays"),

@@ -24,7 +24,7 @@ from workers import OWNER, Worker
 
 from streams.core.events import COMPETITION_CLOSED, RATING_CHANGED
 from streams.embedded.broker import EmbeddedBroker
-from streams.replay.voiding import games_of, void
+from streams.replay.voiding import read_games, void
 from streams.runtime.rebuild import rebuild_partition
 
 pytestmark = pytest.mark.kafka
@@ -171,7 +171,7 @@ def test_the_life_of_a_log_that_others_write(rated: Site, found: Counter[tuple[s
 
     assert [report.corrections for report in reports] == [{}, {"tiles": 2}, {}, {"go": 1}]
     assert reports[1].changes
-    assert first[3]["game_id"] not in asyncio.run(games_of(rated.settings, "go", "joe"))
+    assert first[3]["game_id"] in asyncio.run(read_games(rated.settings, "go", (), "joe")).voidable().voided
     assert sorted(ended for ended in rated.weeks_ended() if WEEK.encode() in ended) == sorted(FIRST_WEEK)
     assert closings(rated, "belote") == [(WEEK, 1, False), (WEEK, 2, True)]
     assert rated.differences() == []
