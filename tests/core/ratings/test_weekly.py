@@ -1,16 +1,15 @@
-"""Weekly: the seed's tables, draws, teams, abandons, imports, and what holds of any game."""
+"""Weekly: the seed's tables, draws, teamsand abandons."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from helpers import LADDER, changes, imported, ladder, outputs, played, ranked, reasons
-from hypothesis import given
+from helpers import changes, imported, ladder, played, ranked, reasons
 from hypothesis import strategies as st
 
-from streams.core.events import Event, RatingImported, Rejected, WeekEnded
+from streams.core.events import Event, RatingImported
 from streams.core.ladders import Ladders
-from streams.core.outcomes import IGNORED, NOTED, RATED
+from streams.core.outcomes import IGNORED, RATED
 from streams.core.ratings.weekly import Parameters, level
 
 WEEK = "2026-W48"
@@ -320,80 +319,6 @@ def test_who_stayed_in_a_game_that_both_teams_abandoned_pays_nothing() -> None:
     assert found == {"a": -15, "b": -15, "c": 0, "d": 0}
 
 
-# Imports
-
-
-def test_an_import_starts_a_player_in_its_week() -> None:
-    out = outputs(ladder("weekly"), [start("a", 120, games=3)])
-
-    assert [{**output.body, "statistics": None} for output in out] == [
-        {
-            "change_id": "l/weekly/%import/2026-W48/a",
-            "ladder": LADDER,
-            "system": "weekly",
-            "player_id": "a",
-            "sequence": 3,
-            "before": 0,
-            "after": 120,
-            "statistics": None,
-            "reason": "import",
-            "week": WEEK,
-            "level": 3,
-            "level_before": 1,
-        }
-    ]
-
-
-def test_an_import_below_zero_starts_at_zero() -> None:
-    out = outputs(ladder("weekly"), [start("a", -5)])
-
-    assert [output.body["after"] for output in out] == [0]
-
-
-def test_imports_into_two_weeks_are_two_changes() -> None:
-    out = outputs(ladder("weekly"), [start("a", 1), start("a", 1, "2026-W49")])
-
-    assert len({output.body["change_id"] for output in out}) == 2
-
-
-def test_an_import_without_week_is_ignored() -> None:
-    assert reasons(ladder("weekly"), start("a", 120, None)) == ["no-week"]
-
-
-def test_an_import_for_a_player_who_has_games_in_the_week_is_ignored() -> None:
-    game = played("1", ranked("a", 1), ranked("b", 2))
-
-    assert reasons(ladder("weekly"), game, start("a", 120)) == ["already-rated"]
-
-
-def test_an_import_into_a_closed_week_is_ignored() -> None:
-    events = start("b", 1), WeekEnded(LADDER, WEEK, final=False), start("a", 120)
-
-    assert reasons(ladder("weekly"), *events) == ["already-closed"]
-
-
-def test_an_import_into_a_final_week_is_ignored() -> None:
-    assert reasons(ladder("weekly"), WeekEnded(LADDER, WEEK, final=True), start("a", 120)) == ["late"]
-
-
-def test_an_import_into_a_week_that_does_not_exist_is_rejected() -> None:
-    with pytest.raises(Rejected, match="2026-W54") as caught:
-        apply(ladder("weekly"), start("a", 120, "2026-W54"))
-
-    assert caught.value.reason == "schema"
-
-
-def test_an_import_into_week_53_of_a_year_that_has_one_is_noted() -> None:
-    assert apply(ladder("weekly"), start("a", 120, "2026-W53")) == NOTED
-
-
-def test_an_ignored_import_leaves_no_rows() -> None:
-    fold = ladder("weekly")
-    apply(fold, start("a", 120, None))
-
-    assert list(fold.changed_rows()) == []
-
-
 # Outcomes and parameters
 
 
@@ -441,61 +366,3 @@ def test_a_win_never_costs_and_a_loss_never_pays_however_many_levels() -> None:
     found = changes(fold, start("a", 5000), start("b", 49), played("1", ranked("a", 1), ranked("b", 2)))
 
     assert [change["after"] - change["before"] for change in found] == [0, 0]
-
-
-# Of any game
-
-
-def any_game(count: int) -> st.SearchStrategy[list[tuple[int, int, str | None]]]:
-    return st.lists(
-        st.tuples(POINTS, RANKS, st.sampled_from(LEFT)),
-        min_size=count,
-        max_size=count,
-    )
-
-
-@given(any_game(4), st.lists(st.sampled_from("ns"), min_size=4, max_size=4))
-def test_nobody_falls_below_zero(table: list[tuple[int, int, str | None]], teams: list[str]) -> None:
-    figures = {str(index): row[0] for index, row in enumerate(table)}
-    players = [
-        member(str(index), team, row[1], row[2])
-        for index, (row, team) in enumerate(zip(table, teams, strict=True))
-    ]
-    found = changes(ladder("weekly"), *(start(*known) for known in figures.items()), played("1", *players))
-
-    assert all(change["after"] >= 0 for change in found)
-
-
-@given(
-    any_game(4),
-    st.lists(st.sampled_from("ns"), min_size=4, max_size=4),
-    st.permutations(range(4)),
-    st.sampled_from([10, 0.1]),
-)
-def test_the_order_of_the_players_changes_nothing(
-    table: list[tuple[int, int, str | None]], teams: list[str], order: list[int], stake: float
-) -> None:
-    players = [
-        member(str(index), team, row[1], row[2])
-        for index, (row, team) in enumerate(zip(table, teams, strict=True))
-    ]
-
-    def found(players: list[dict[str, Any]]) -> dict[str, Any]:
-        imports = [start(str(index), row[0] + stake) for index, row in enumerate(table)]
-        fold = ladder("weekly", {"stake": stake})
-        return {change["player_id"]: change for change in changes(fold, *imports, played("1", *players))}
-
-    assert found(players) == found([players[index] for index in order])
-
-
-@given(any_game(2))
-def test_a_player_alone_and_a_team_of_one_are_the_same(table: list[tuple[int, int, str | None]]) -> None:
-    figures = {str(index): row[0] for index, row in enumerate(table)}
-    teams = [member(str(index), str(index), row[1], row[2]) for index, row in enumerate(table)]
-    alone = [{name: value for name, value in player.items() if name != "team"} for player in teams]
-
-    def found(players: list[dict[str, Any]]) -> list[Any]:
-        imports = [start(*known) for known in figures.items()]
-        return changes(ladder("weekly"), *imports, played("1", *players))
-
-    assert found(teams) == found(alone)
