@@ -81,7 +81,7 @@ def worker_command(
     from streams.runtime.worker import run_worker
 
     rules = read_rules(ladders)
-    settings = deployed(with_partitions_there(settings))
+    settings = with_partitions_there(settings)
     _check_start(settings, rules, share_outputs=share_outputs)
     if until_stdin_ends:
         Thread(target=_terminate_when_stdin_ends, daemon=True).start()
@@ -94,6 +94,7 @@ def _check_start(settings: Settings, rules: Mapping[str, LadderRules], *, share_
     from streams.runtime.start import begun_otherwise, check_outputs
     from streams.runtime.topics import check_topics
 
+    deployed(settings)
     reports = asyncio.run(check_topics(settings))
     for report in reports:
         for warning in report.warnings:

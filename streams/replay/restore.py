@@ -15,7 +15,6 @@ from typing import Any
 
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
-from aiokafka.structs import ConsumerRecord
 
 from streams.core.manifest import Manifest
 from streams.core.outcomes import OutcomeCounts
@@ -24,7 +23,7 @@ from streams.replay.audit import AuditRequest, AuditRun, snapshot_offsets
 from streams.replay.differences import AuditReport
 from streams.replay.errors import ReplayError
 from streams.replay.folding import Rules
-from streams.replay.log import PartitionReplay, partitions_of, read_bounds, records_between
+from streams.replay.log import PartitionReplay, partitions_of, read_bounds
 from streams.replay.matching import Kind, Matching
 from streams.replay.offset_ranges import OffsetRange, exact_ranges
 from streams.replay.published import Published, PublishedSink, Target, marks
@@ -41,7 +40,6 @@ from streams.runtime.transaction import PartitionWriter
 _TRANSACTION_TIMEOUT_MS = 15 * 60 * 1000
 # What cannot come of the same log by the same rules, however often something was published.
 _OF_ANOTHER_LOG = (Kind.DIFFERENT, Kind.UNEXPECTED)
-_FORWARDED = "ladderlog_forwarded"
 
 Start = Callable[[int], Callable[[int], None]]
 
@@ -146,6 +144,9 @@ class _Restore:
         """Return what differs from the log, and is to be written."""
         settings = self._settings
         numbers = range(settings.partitions)
+        if not self._request.dry_run:
+            # What former owners forwarded is on the log too.
+            await await_settled(settings.bootstrap_servers, settings.input_topic, settings.partitions)
         ranges = exact_ranges(await read_bounds(settings, numbers), self._snapshot_offsets())
         found = await asyncio.gather(*map(self._find, numbers))
         self._check_ends(found)
@@ -163,11 +164,10 @@ class _Restore:
         await run.compare()
         await self._check_published(run, ranges)
         report = RestoreReport(notes=_notes(run.report))
-        forwarded = await self._forwarded(ranges)
         for offset_range, there in zip(ranges, found, strict=True):
             number = offset_range.partition
             sequences = run.sequences(number)
-            offset = _offset_of(offset_range, there, sequences, forwarded.get(number, 0))
+            offset = _offset_of(offset_range, there, sequences)
             report.partitions.append(await self._look_at(offset_range, there, sequences, offset, advance))
         return report
 
@@ -249,25 +249,6 @@ class _Restore:
             f"`ladderlog audit` shows every difference\n{shown}".rstrip()
         )
 
-    async def _forwarded(self, ranges: Sequence[OffsetRange]) -> dict[int, int]:
-        """Return the offset behind the last record of each partition that its owner has forwarded."""
-        behind: dict[int, int] = {}
-        for offset_range in ranges:
-            tp = TopicPartition(self._settings.input_topic, offset_range.partition)
-            servers = self._settings.bootstrap_servers
-            async for records in records_between(servers, tp, offset_range.start, offset_range.end):
-                for number, offset in filter(None, map(self._forwarded_from, records)):
-                    behind[number] = max(behind.get(number, 0), offset + 1)
-        return behind
-
-    def _forwarded_from(self, record: ConsumerRecord) -> tuple[int, int] | None:
-        """Return partition and offset that a record was forwarded from; None when it was not."""
-        for name, content in record.headers:
-            if name == _FORWARDED:
-                topic, number, offset = content.decode().rsplit("/", 2)
-                return (int(number), int(offset)) if topic == self._settings.input_topic else None
-        return None
-
     async def _look_at(
         self,
         offset_range: OffsetRange,
@@ -278,7 +259,7 @@ class _Restore:
     ) -> Restored:
         """Fold a partition up to an offset, and return what is different there."""
         number = offset_range.partition
-        missing = _missing(sequences, offset)
+        missing = _missing(sequences, offset, self._settings.input_topic)
         restored = Restored(number, offset, there.state.offset, there.committed)
 
         def keep(record: Published, at: int) -> None:
@@ -311,9 +292,7 @@ class _Restore:
         return len(await partitions_of(self._settings, changed))
 
 
-def _offset_of(
-    offset_range: OffsetRange, there: _Found, sequences: Mapping[Target, Matching], forwarded: int
-) -> int:
+def _offset_of(offset_range: OffsetRange, there: _Found, sequences: Mapping[Target, Matching]) -> int:
     """Return how far the former owner had come: nothing behind it was published, all before it was applied.
 
     At least as far as what it published and forwarded, and as its last transaction in the changelog says.
@@ -321,7 +300,6 @@ def _offset_of(
     """
     reached = max(
         offset_range.start,
-        forwarded,
         there.state.offset,
         *(matching.reached() for matching in sequences.values()),
     )
@@ -332,11 +310,18 @@ def _offset_of(
     return max(reached, min(there.committed or 0, silent))
 
 
-def _missing(sequences: Mapping[Target, Matching], offset: int) -> Counter[tuple[Target, int, int]]:
-    """Return what inputs below an offset publish and the topics lack: where, content, input offset."""
+def _missing(
+    sequences: Mapping[Target, Matching], offset: int, input_topic: str
+) -> Counter[tuple[Target, int, int]]:
+    """Return what inputs below an offset publish and the topics lack: where, content, input offset.
+
+    The log is the truth, and nothing is added to it: a copy that is not there yet, another deployment's
+    worker will forward.
+    """
     return Counter(
         (target, matching.content(position), matching.offset(position))
         for target, matching in sequences.items()
+        if target[0] != input_topic
         for position in matching.missing(offset)
     )
 

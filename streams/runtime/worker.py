@@ -158,6 +158,10 @@ def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, *,
     async def watch_topics() -> None:
         await _watch_topics(app, settings, assignment)
 
+    @app.task
+    async def watch_layout() -> None:
+        await _watch_layout(app, settings, assignment)
+
 
 async def _watch_topics(app: faust.App, settings: Settings, assignment: Assignment) -> None:
     """End the process when its topics or the broker are gone."""

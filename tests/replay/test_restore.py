@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import orjson
 import pytest
 from accidents import delete_group, empty, make_again
 from click.testing import CliRunner, Result
@@ -195,6 +196,24 @@ def test_a_deployment_of_which_nothing_is_left_but_the_log_begins_anew(worked: S
 
     assert restore(worked).exit_code == 0
     check_sound(worked)
+
+
+def test_records_that_were_forwarded_are_not_forwarded_again(site: Site) -> None:
+    games = [event for event in events(300) if "type" not in event]
+    site.produce_records(
+        {"value": orjson.dumps(game), "partition": number % 4} for number, game in enumerate(games)
+    )
+    work(site, at_most=40)
+    work(site, at_most=0)
+    before, log = published(site), site.read(site.settings.input_topic)
+    make_again(site, [site.settings.changelog_topic])
+    delete_group(site)
+    done = restore(site)
+
+    assert done.exit_code == 0, done.output
+    assert published(site) == before
+    assert site.read(site.settings.input_topic) == log
+    check_sound(site)
 
 
 def test_what_retention_took_away_is_not_published_again(worked: Site) -> None:
