@@ -56,13 +56,13 @@ async def _work_once(site: Site, settings: Settings, at_most: int | None) -> int
     forwarded = 0
     for number, records in found.items():
         partition = Partition(settings, site.rules, number)
-        await partition.open()
-        before = partition.counts.forwarded
         try:
+            await partition.open()
+            before = partition.counts.forwarded
             left = [record for record in records if record.offset >= partition.next_offset][:at_most]
             for start in range(0, len(left), BATCH):
                 await partition.apply(left[start : start + BATCH])
+            forwarded += partition.counts.forwarded - before
         finally:
             await partition.close()
-        forwarded += partition.counts.forwarded - before
     return forwarded

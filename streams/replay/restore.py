@@ -31,7 +31,7 @@ from streams.replay.snapshot import read_partition
 from streams.runtime.changelog import PartitionState, different_rows, read_state
 from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.deployment import manifest_now
-from streams.runtime.reader import high_watermarks, new_reader
+from streams.runtime.reader import await_settled, high_watermarks, new_reader
 from streams.runtime.refusals import made_again
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.runtime.transaction import PartitionWriter
