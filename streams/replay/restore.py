@@ -23,7 +23,7 @@ from streams.replay.audit import AuditRequest, AuditRun, snapshot_offsets
 from streams.replay.differences import AuditReport
 from streams.replay.errors import ReplayError
 from streams.replay.folding import Rules
-from streams.replay.log import PartitionReplay, partitions_of, read_bounds
+from streams.replay.log import PartitionReplay, partitions_of, read_bounds, read_plan
 from streams.replay.matching import Kind, Matching
 from streams.replay.offset_ranges import OffsetRange, exact_ranges
 from streams.replay.published import Published, PublishedSink, Target, marks
@@ -31,6 +31,7 @@ from streams.replay.snapshot import read_partition
 from streams.runtime.changelog import PartitionState, different_rows, read_state
 from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.deployment import manifest_now
+from streams.runtime.homes import Homes, Place
 from streams.runtime.reader import await_settled, high_watermarks, new_reader
 from streams.runtime.refusals import made_again
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
@@ -167,7 +168,7 @@ class _Restore:
         for offset_range, there in zip(ranges, found, strict=True):
             number = offset_range.partition
             sequences = run.sequences(number)
-            offset = _offset_of(offset_range, there, sequences)
+            offset = _offset_of(offset_range, there, sequences, await self._rebuilt(offset_range))
             report.partitions.append(await self._look_at(offset_range, there, sequences, offset, advance))
         return report
 
@@ -249,6 +250,12 @@ class _Restore:
             f"`ladderlog audit` shows every difference\n{shown}".rstrip()
         )
 
+    async def _rebuilt(self, offset_range: OffsetRange) -> int:
+        """Return the offset behind the last corrections that a rebuild put into force; 0 without any."""
+        place = Place(Homes(self._settings.partitions), offset_range.partition)
+        plan = await read_plan(self._settings, self._request.rules, place, offset_range)
+        return max((one.offset + 1 for markers in plan.markers.values() for one in markers), default=0)
+
     async def _look_at(
         self,
         offset_range: OffsetRange,
@@ -292,14 +299,18 @@ class _Restore:
         return len(await partitions_of(self._settings, changed))
 
 
-def _offset_of(offset_range: OffsetRange, there: _Found, sequences: Mapping[Target, Matching]) -> int:
+def _offset_of(
+    offset_range: OffsetRange, there: _Found, sequences: Mapping[Target, Matching], rebuilt: int
+) -> int:
     """Return how far the former owner had come: nothing behind it was published, all before it was applied.
 
-    At least as far as what it published and forwarded, and as its last transaction in the changelog says.
+    At least as far as what it published and forwarded, as its last transaction in the changelog says, and
+    past the markers of rebuilds, which only the state behind them was written with.
     The group's offset may have been moved; it counts as far as nothing would have been published before it.
     """
     reached = max(
         offset_range.start,
+        rebuilt,
         there.state.offset,
         *(matching.reached() for matching in sequences.values()),
     )
