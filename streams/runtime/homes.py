@@ -15,8 +15,7 @@ from streams.core.ladder import Folded
 from streams.core.outcomes import FORWARDED, REJECTED
 from streams.processor import Decoded, Fold
 from streams.runtime.batches import partition_of
-from streams.runtime.topics import MAX_INPUT_BYTES
-from streams.wire.encode import Headers
+from streams.wire.encode import MAX_PUBLISHED_BYTES, Headers, record_size
 
 # Of a forwarded copy: topic/partition/offset of the record that it is a copy of.
 FORWARDED_HEADER = "ladderlog_forwarded"
@@ -120,10 +119,12 @@ def _misplaced(record: ConsumerRecord, event: Event, homes: Homes) -> Rejected |
 
 
 def _too_large(record: ConsumerRecord, event: Event) -> Rejected | None:
-    """Return what is wrong with a record whose copy no topic takes: compressed, it came in all the same."""
-    key, value, headers = forwarded_copy(record, event.ladder)
-    size = len(key) + len(value or b"") + sum(len(name) + len(text or b"") for name, text in headers)
-    if size <= MAX_INPUT_BYTES:
+    """Return what is wrong with a record whose copy the topic may refuse: packed, it came in all the same.
+
+    The bound is the same whatever the topic is set to, as for all that is written.
+    """
+    size = record_size(*forwarded_copy(record, event.ladder))
+    if size <= MAX_PUBLISHED_BYTES:
         return None
     return Rejected(
         "too-large",

@@ -3,14 +3,12 @@
 from aiokafka.structs import ConsumerRecord
 
 from streams.core.events import Rejected
-from streams.wire.encode import ERROR_HEADER, MAX_PUBLISHED_BYTES, Headers, rejection_headers, shown_name
+from streams.wire.encode import ERROR_HEADER, MAX_PUBLISHED_BYTES, Headers, record_size, rejection_headers
 
 # What is kept of a record that is larger: enough to see what it was.
 _KEPT_KEY = 1024
 _KEPT_VALUE = 64 * 1024
 _KEPT_HEADERS = 64 * 1024
-# What a header takes beside its name and content: their lengths, 5 bytes each at most.
-_HEADER_OVERHEAD = 10
 
 
 def rejected_record(rejected: Rejected, record: ConsumerRecord) -> tuple[bytes | None, bytes | None, Headers]:
@@ -21,20 +19,13 @@ def rejected_record(rejected: Rejected, record: ConsumerRecord) -> tuple[bytes |
     that an audit knows what was published.
     """
     key, value, headers = record.key, record.value, list(record.headers)
-    size_of_headers = sum(map(_size, headers))
-    size = len(key or b"") + len(value or b"") + size_of_headers
+    size = record_size(key, value, headers)
     cut = size > MAX_PUBLISHED_BYTES
     if cut:
         key = key and key[:_KEPT_KEY]
         value = value and value[:_KEPT_VALUE]
-        headers = headers if size_of_headers <= _KEPT_HEADERS else []
+        headers = headers if record_size(None, None, headers) <= _KEPT_HEADERS else []
     headers = rejection_headers(rejected, record.topic, record.partition, record.offset, headers)
     if cut:
         headers.append((f"{ERROR_HEADER}cut-from-bytes", str(size).encode()))
     return key, value, headers
-
-
-def _size(header: tuple[str, bytes | None]) -> int:
-    """Return the bytes of a header as it is passed on."""
-    name, content = header
-    return len(shown_name(name).encode()) + len(content or b"") + _HEADER_OVERHEAD

@@ -65,8 +65,11 @@ def _sizes(name: str, wanted: Config, config: Config) -> Iterator[Finding]:
 
 
 def _timestamps(name: str, config: Config, input_config: Config | None) -> Iterator[Finding]:
-    """Yield what refuses a timestamp that the input takes: what follows from a record has the record's."""
-    if input_config is None or config.get("message.timestamp.type") == _BROKERS_TIME:
+    """Yield what refuses a timestamp that the input takes: what follows from a record has the record's.
+
+    So has the copy of one that is forwarded within the input, later than it came.
+    """
+    if config.get("message.timestamp.type") == _BROKERS_TIME:
         return
     before = _number(config, _BEFORE, _UNBOUNDED)
     if before < _UNBOUNDED:
@@ -74,6 +77,8 @@ def _timestamps(name: str, config: Config, input_config: Config | None) -> Itera
             f"has {_BEFORE}={before}, so that what follows from older records is refused"
             f"{_command(name, _BEFORE, _UNBOUNDED)}"
         )
+    if input_config is None:
+        return
     from_brokers = input_config.get("message.timestamp.type") == _BROKERS_TIME
     taken = 0 if from_brokers else _number(input_config, _AFTER, _UNBOUNDED)
     after = _number(config, _AFTER, _UNBOUNDED)

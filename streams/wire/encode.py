@@ -32,6 +32,8 @@ ERROR_HEADER = "__ladderlog.errors."
 # No record published is larger, but for a few kilobytes of headers: Kafka's own default of max.message.bytes
 # is 1,048,588. The bound is the same whatever a topic is set to, so that an audit knows what was published.
 MAX_PUBLISHED_BYTES = 900_000
+# What a header takes beside its name and content: their lengths, 5 bytes each at most.
+_HEADER_OVERHEAD = 10
 # Of standings that would be larger: 700 bytes a row at the utmost, with an id of 128 characters beyond ASCII.
 _ROWS_OF_A_PART = 1_000
 
@@ -142,6 +144,14 @@ def rejection_headers(
     original = [(shown_name(name), content) for name, content in original]
     added = [(ERROR_HEADER + name, text.encode(errors="backslashreplace")) for name, text in errors.items()]
     return [*original, *added]
+
+
+def record_size(key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> int:
+    """Return how many bytes a record takes, unpacked, in a topic, at most."""
+    size_of_headers = sum(
+        len(shown_name(name).encode()) + len(content or b"") + _HEADER_OVERHEAD for name, content in headers
+    )
+    return len(key or b"") + len(value or b"") + size_of_headers
 
 
 def shown_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -14,7 +14,7 @@ from aiokafka.codec import gzip_encode
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 from midnights import end_of, game, opened, read, use_ladders
-from sites import Site
+from sites import PARTITIONS, Site
 from workers import Worker
 
 from streams.core.events import COMPETITION_CLOSED, GAME_REJECTED, RATING_CHANGED
@@ -144,19 +144,46 @@ def test_rejected_records_of_any_size_fit_into_topics_with_the_default_limit(
     assert site.differences() == []
 
 
-async def refuse_the_future(site: Site) -> None:
-    """Let every topic but the input refuse timestamps from more than an hour ahead, as Kafka's default is."""
+async def alter(site: Site, topics: Mapping[str, Mapping[str, str]]) -> None:
+    """Give topics other settings, these alone."""
     admin = AIOKafkaAdminClient(bootstrap_servers=site.settings.bootstrap_servers)
     await admin.start()
-    ahead = {"message.timestamp.after.max.ms": "3600000"}
-    topics = {
-        **{site.settings.topic(name): ahead for name in OUTPUT_TOPICS},
-        site.settings.changelog_topic: {**ahead, "cleanup.policy": "compact"},
-    }
     await admin.alter_configs(
-        [ConfigResource(ConfigResourceType.TOPIC, topic, config) for topic, config in topics.items()]
+        [ConfigResource(ConfigResourceType.TOPIC, topic, dict(config)) for topic, config in topics.items()]
     )
     await admin.close()
+
+
+async def refuse_the_future(site: Site) -> None:
+    """Let every topic but the input refuse timestamps from more than an hour ahead, as Kafka's default is."""
+    ahead = {"message.timestamp.after.max.ms": "3600000"}
+    outputs = {site.settings.topic(name): ahead for name in OUTPUT_TOPICS}
+    await alter(site, {**outputs, site.settings.changelog_topic: {**ahead, "cleanup.policy": "compact"}})
+
+
+def test_a_record_that_is_too_large_to_be_forwarded_is_rejected_where_it_lies(
+    site: Site, start_worker: StartWorker
+) -> None:
+    away = (NUMBER + 1) % PARTITIONS
+    large = [("trace", b"x" * 2_000_000)]
+    use_ladders(site)
+    asyncio.run(alter(site, {site.settings.input_topic: {"max.message.bytes": "1048588"}}))
+    site.produce_records(
+        [
+            {"value": good("1"), "partition": away, "headers": large},
+            {"value": good("2"), "partition": NUMBER, "headers": large},
+            {"value": good("3"), "partition": away},
+        ],
+        compression_type="gzip",
+    )
+    worker = start_worker(site)
+    site.wait_until_done()
+    site.wait_until_done()
+
+    assert worker.statuses == []
+    assert [errors["reason"] for errors in errors_of(site)] == ["too-large"]
+    assert rated(site) == {"2", "3"}
+    assert site.differences() == []
 
 
 def test_what_follows_from_a_record_with_an_impossible_timestamp_has_none(site: Site) -> None:
