@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 from aiokafka.structs import ConsumerRecord
 
+from streams.runtime.broker_answers import meaning
 from streams.runtime.clock import Clock
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED, leave_at_once
 from streams.runtime.partition import Partition
@@ -79,7 +80,9 @@ class PartitionTask:
             )
         except BaseException as error:  # whatever it is, the process must not go on
             log.exception("partition %d", self.partition.tp.partition)
-            leave_at_once(EXIT_FAILED, f"partition {self.partition.tp.partition} failed: {error!r}; leaving")
+            said = meaning(error)
+            why = repr(error) if said is None else f"{error!r}: {said}"
+            leave_at_once(EXIT_FAILED, f"partition {self.partition.tp.partition} failed: {why}; leaving")
 
     def _take(self) -> list[Records]:
         taken: list[Records] = []

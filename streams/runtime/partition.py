@@ -25,7 +25,7 @@ from streams.core.publications import Publication
 from streams.core.rules import LadderRules
 from streams.processor import EVENTS_TOGETHER, Decoded, no_collection, process
 from streams.runtime.changelog import MANIFEST, WATERMARK, decode_manifest, decode_watermark, read_changelog
-from streams.runtime.clock import clock_of_environment, timestamp_ms
+from streams.runtime.clock import timestamp_ms
 from streams.runtime.deployment import manifest_now
 from streams.runtime.group_progress import GroupProgress
 from streams.runtime.homes import Place, at_home
@@ -41,7 +41,7 @@ from streams.runtime.transaction import (
 )
 from streams.runtime.week_timer import WeekTimer, week_ended_record
 from streams.wire.decode import decode_consumed
-from streams.wire.timestamps import published_timestamp
+from streams.wire.timestamps import NO_TIMESTAMP, published_timestamp
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +215,8 @@ class Partition:
     async def _write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest before anything follows from its rules: whoever looks knows the deployment."""
         transaction = self.new_transaction()
-        transaction.append_manifest(manifest, timestamp_ms(clock_of_environment().now()))
+        # Without a timestamp: a clock that is far ahead of the broker's must not keep a worker from starting.
+        transaction.append_manifest(manifest, NO_TIMESTAMP)
         async with transaction.open():
             last_offsets = await transaction.send()
         self._changelog_end = last_offsets[self._changelog] + 1 + TXN_MARKER_OFFSETS

@@ -92,6 +92,7 @@ def test_every_document_has_the_documented_shape(site: Site) -> None:
     shapes["audit"] |= {name: shape(DOCUMENTED["audit"][name]) for name in ("totals", "shown")}
     # The other partitions and ladders have no games.
     shapes["status"]["partitions"] = [shape(documents["status"]["partitions"][NUMBER])]
+    shapes["status"]["partitions"][0] |= {"pending": shape(DOCUMENTED["status"]["partitions"][0]["pending"])}
     (compared,) = [one for one in documents["compare"]["comparisons"] if one["ladder"] == "utc"]
     shapes["compare"]["comparisons"] = [shape(compared)]
 
@@ -101,6 +102,14 @@ def test_every_document_has_the_documented_shape(site: Site) -> None:
     assert (documents["week"]["state"], documents["week"]["revision"]) == ("closed", 1)
     assert documents["audit"]["differences"] == 0
     assert documents["topics"]["topics"][0]["mistakes"] == []
+
+
+def test_a_ranking_in_an_unknown_system_is_a_mistake_that_names_those_there_are(site: Site) -> None:
+    play(site)
+    result = ask(site, "ranking", "--ladder", "utc", "--system", "elo")
+
+    assert result.exit_code == 2
+    assert "'elo'; there are weekly" in result.stderr
 
 
 def test_status_is_1_when_records_are_behind_and_no_worker_runs(site: Site) -> None:
