@@ -65,7 +65,11 @@ def _story_lines(story: Story) -> Iterator[str]:
 
 
 def _said_text(said: "Said") -> str:
-    """Return what a record says, in words."""
+    """Return what a record says, in words, and where it was sent to when that was elsewhere."""
+    return _event_text(said) + (f" (forwarded from {said.copy_of})" if said.copy_of else "")
+
+
+def _event_text(said: "Said") -> str:
     if isinstance(said.event, GameVoided):
         return f"taken back: {said.event.reason}"
     if said.event is None:
@@ -158,6 +162,8 @@ def _told_fields(told: Told) -> dict[str, Any]:
         }
     else:
         fields["invalid"] = told.said.text
+    if told.said.copy_of is not None:
+        fields["forwarded_from"] = told.said.copy_of
     fields["outcome"] = told.outcome
     if told.rejection is not None:
         fields["rejection"] = told.rejection._asdict()

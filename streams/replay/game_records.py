@@ -26,13 +26,12 @@ from streams.core.events import (
 from streams.replay.game_story import Place, Published, Rejection, Said, Story, tell
 from streams.replay.log import partition_count
 from streams.replay.published import header
+from streams.runtime.homes import Homes, forwarded_from
 from streams.runtime.reader import end_offset, new_reader, read_up_to, reading
 from streams.runtime.settings import Settings
 from streams.wire.decode import decode_consumed
 from streams.wire.encode import ERROR_HEADER
 
-# Of a copy at its ladder's home: topic/partition/offset of the record that it was forwarded from.
-_FORWARDED_HEADER = "ladderlog_forwarded"
 # A field that only markers have. Of all others only those that may name the game are decoded.
 _UNTIL = b'"until"'
 # What is kept of the text of a record that is no valid event.
@@ -42,7 +41,7 @@ _KEPT_CHARACTERS = 200
 async def read_story(settings: Settings, ladder: str, game_id: str) -> Story:
     """Return the story of a game of a ladder, without records when nobody sent any.
 
-    Raises ReplayError when a topic is missing.
+    `settings.partitions` are those of the input. Raises ReplayError when a topic is missing.
     """
     return await _StoryReader(settings, ladder, game_id).read()
 
@@ -57,7 +56,8 @@ class _StoryReader:
         self._spelled = orjson.dumps(game_id)[1:-1]
         self._source = settings.source.encode()
         self._said: list[Said] = []
-        self._markers: dict[int, list[CorrectionsMarker]] = {}
+        self._home = Homes(settings.partitions).of(ladder)
+        self._markers: list[CorrectionsMarker] = []
         self._published = Published()
 
     async def read(self) -> Story:
@@ -68,7 +68,9 @@ class _StoryReader:
             await self._read_topic(self._settings.topic(GAME_REJECTED), self._take_rejected)
             await self._read_topic(self._settings.topic(GAME_IGNORED), self._take_ignored)
             await self._read_topic(self._settings.topic(RATING_CHANGED), self._take_changed)
-        return tell(self._ladder, self._game_id, self._said, self._published, self._markers, applied)
+        return tell(
+            *(self._ladder, self._game_id, self._said, self._published, self._markers, applied, self._home)
+        )
 
     async def _read_applied(self) -> dict[int, int]:
         topic = self._settings.input_topic
@@ -103,9 +105,8 @@ class _StoryReader:
             if not self._is_named_in(record.value):
                 return
         if isinstance(event, CorrectionsApplied):
-            if event.ladder == self._ladder and event.app_id == self._settings.app_id:
-                marker = CorrectionsMarker(record.offset, event.until)
-                self._markers.setdefault(record.partition, []).append(marker)
+            if self._is_in_force(event) and record.partition == self._home:
+                self._markers.append(CorrectionsMarker(record.offset, event.until))
         elif event is None or self._is_about(event):
             self._said.append(_said(record, event if isinstance(event, Game | GameVoided) else None))
 
@@ -133,6 +134,9 @@ class _StoryReader:
     def _is_published_about(self, record: ConsumerRecord) -> bool:
         """Say whether this deployment has published the record, and it may be about the game."""
         return self._may_name(record.value) and header(record.headers, "ce_source") == self._source
+
+    def _is_in_force(self, event: CorrectionsApplied) -> bool:
+        return event.ladder == self._ladder and event.app_id == self._settings.app_id
 
     def _is_about(self, event: Event) -> bool:
         return (
@@ -162,7 +166,8 @@ class _StoryReader:
 
 def _said(record: ConsumerRecord, event: Game | GameVoided | None) -> Said:
     text = "" if event is not None else record.value[:_KEPT_CHARACTERS].decode(errors="backslashreplace")
-    copy_of = header(record.headers, _FORWARDED_HEADER).decode(errors="replace") or None
+    original = forwarded_from(record)
+    copy_of = None if original is None else original.decode(errors="backslashreplace")
     place = Place(record.topic, record.partition, record.offset)
     return Said(place, record.timestamp, event, text, copy_of)
 

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from streams.core.corrections import CorrectionsMarker
 from streams.core.events import Game, GameVoided, RatingChanged, Reason
-from streams.core.outcomes import IGNORED, NOTED, RATED, REJECTED
+from streams.core.outcomes import FORWARDED, IGNORED, NOTED, RATED, REJECTED
 from streams.core.rankings import shown_change
 
 # What a record may be beside the outcomes: not come to yet, or one of which nothing published is left.
-FORWARDED = "forwarded"
 UNREAD = "unread"
 UNKNOWN = "unknown"
 
@@ -96,17 +95,25 @@ class Story:
     changes: Sequence[RatingChanged]
 
 
-# The markers of the deployment and the ladder, and the first offsets not applied yet, by partition.
-Markers = Mapping[int, Sequence[CorrectionsMarker]]
+# The first offset not applied yet, by partition.
 Applied = Mapping[int, int]
 
 
 def tell(
-    ladder: str, game_id: str, said: Iterable[Said], published: Published, markers: Markers, applied: Applied
+    ladder: str,
+    game_id: str,
+    said: Iterable[Said],
+    published: Published,
+    markers: Sequence[CorrectionsMarker],
+    applied: Applied,
+    home: int,
 ) -> Story:
-    """Return the story of what was said and published."""
-    in_order = sorted(said, key=lambda record: record.place)
-    teller = _Teller(published, markers, applied, {record.copy_of for record in in_order})
+    """Return the story of what was said and published; `home` is the partition that is the ladder's home.
+
+    What lies elsewhere comes first, then the home in log order.
+    """
+    in_order = sorted(said, key=lambda record: (record.place.partition == home, record.place))
+    teller = _Teller(published, markers, applied, home)
     records = [teller.tell(record) for record in in_order]
     changes = sorted(
         published.changes, key=lambda change: (change.system, change.week or "", change.player_id)
@@ -124,16 +131,16 @@ class _Teller:
     """Says what became of one record after the other."""
 
     def __init__(
-        self, published: Published, markers: Markers, applied: Applied, forwarded: set[str | None]
+        self, published: Published, markers: Sequence[CorrectionsMarker], applied: Applied, home: int
     ) -> None:
         self._published = published
         self._markers = markers
         self._applied = applied
-        self._forwarded = forwarded
+        self._home = home
         self._systems = {change.system for change in published.changes}
         self._is_rated = False
-        # The partitions with a report that a void takes back: one that was rated, or waits to be.
-        self._reported: set[int] = set()
+        # Whether there was a report that a void takes back: one that was rated, or waits to be.
+        self._is_reported = False
 
     def tell(self, said: Said) -> Told:
         reasons = self._published.ignored.get(str(said.place), ())
@@ -141,16 +148,16 @@ class _Teller:
         outcome = self._outcome(said, reasons, rejection)
         standing, rebuilt_at = self._standing(said, outcome)
         if isinstance(said.event, Game) and outcome in (RATED, NOTED, UNKNOWN):
-            self._reported.add(said.place.partition)
+            self._is_reported = True
         return Told(said, outcome, reasons, rejection, standing, rebuilt_at)
 
     def _outcome(self, said: Said, reasons: Sequence[Reason], rejection: Rejection | None) -> str:
         if rejection is not None:
             return REJECTED
-        if str(said.place) in self._forwarded:
-            return FORWARDED
         if said.place.offset >= self._applied.get(said.place.partition, 0):
             return UNREAD
+        if said.event is not None and said.place.partition != self._home:
+            return FORWARDED
         if isinstance(said.event, GameVoided):
             return NOTED
         return UNKNOWN if said.event is None else self._outcome_of_game(said.event, reasons)
@@ -168,10 +175,9 @@ class _Teller:
     def _standing(self, said: Said, outcome: str) -> tuple[Standing | None, int | None]:
         if outcome != NOTED:
             return None, None
-        partition, offset = said.place.partition, said.place.offset
-        for marker in self._markers.get(partition, ()):
-            if marker.until > offset:
+        for marker in self._markers:
+            if marker.until > said.place.offset:
                 return Standing.REBUILT, marker.offset
-        if isinstance(said.event, GameVoided) and partition not in self._reported:
+        if isinstance(said.event, GameVoided) and not self._is_reported:
             return Standing.AT_ONCE, None
         return Standing.PENDING, None

@@ -78,6 +78,7 @@ def test_every_document_has_the_documented_shape(site: Site) -> None:
         "status": ["status"],
         "ranking": ["ranking", "--ladder", "utc"],
         "week": ["week", "--ladder", "utc", "--week", W46],
+        "game": ["game", "--ladder", "utc", "--game-id", "0"],
         "preview": ["preview", "--ladder", "utc", "--players", "ann,bob", "--at", MIDNIGHT.isoformat()],
         "topics": ["topics"],
         "audit": ["audit"],

@@ -91,8 +91,16 @@ def test_outputs_of_a_replay_and_an_import_are_written_anew_though_empty(folder:
     assert [(folder / name).read_bytes() for name in ("closed", "tables", "out.jsonl", "left")] == [b""] * 4
 
 
-def test_an_unknown_system_is_an_error_that_names_those_there_are(folder: Path) -> None:
-    result = ladderlog(folder, "preview", "--ladder", "chess", "--system", "elo", "--players", "ann,bob")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["ranking", "--ladder", "chess", "--system", "elo", *SERVERS],
+        ["preview", "--ladder", "chess", "--system", "elo", "--players", "ann,bob"],
+    ],
+    ids=lambda asked: asked[0],
+)
+def test_an_unknown_system_is_an_error_that_names_those_there_are(folder: Path, asked: list[str]) -> None:
+    result = ladderlog(folder, *asked)
 
     assert result.exit_code == 2
     assert "'elo' is not a system of chess; there are fundox, bga" in result.stderr

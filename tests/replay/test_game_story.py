@@ -22,7 +22,7 @@ def change(before: float, after: float, system: str = "fundox") -> RatingChanged
 
 
 def outcomes(records: list[Said], published: Published, applied: dict[int, int] | None = None) -> list[str]:
-    story = tell(LADDER, "1", records, published, {}, ALL if applied is None else applied)
+    story = tell(LADDER, "1", records, published, [], ALL if applied is None else applied, home=0)
     return [told.outcome for told in story.records]
 
 
@@ -42,12 +42,12 @@ def test_a_game_that_one_of_two_systems_counted_was_rated() -> None:
     assert outcomes([said(1, won())], published) == ["rated"]
 
 
-def test_a_record_that_was_forwarded_is_told_by_its_copy() -> None:
+def test_a_record_away_from_home_was_forwarded_and_its_copy_rated() -> None:
     records = [said(7, won(), partition=1), said(3, won(), copy_of="in/1/7")]
 
     assert outcomes(records, Published(changes=[change(1600, 1608)]), {0: 100, 1: 100}) == [
-        "rated",
         "forwarded",
+        "rated",
     ]
 
 
@@ -61,9 +61,10 @@ def test_a_game_of_which_nothing_published_is_left_is_not_guessed_at() -> None:
 
 def test_a_marker_puts_into_force_what_lies_below_its_limit() -> None:
     void = GameVoided(LADDER, "1", "cheat")
-    markers = {0: [CorrectionsMarker(offset=9, until=5)]}
+    markers = [CorrectionsMarker(offset=9, until=5)]
+    records = [said(1, won()), said(4, void), said(5, void)]
 
-    story = tell(LADDER, "1", [said(1, won()), said(4, void), said(5, void)], Published(), markers, ALL)
+    story = tell(LADDER, "1", records, Published(), markers, ALL, home=0)
 
     assert [(told.standing, told.rebuilt_at) for told in story.records[1:]] == [
         (Standing.REBUILT, 9),
@@ -72,7 +73,9 @@ def test_a_marker_puts_into_force_what_lies_below_its_limit() -> None:
 
 
 def test_a_void_before_every_report_holds_at_once() -> None:
-    story = tell(LADDER, "1", [said(1, GameVoided(LADDER, "1", "cheat"))], Published(), {}, ALL)
+    records = [said(1, GameVoided(LADDER, "1", "cheat"))]
+
+    story = tell(LADDER, "1", records, Published(), [], ALL, home=0)
 
     assert [told.standing for told in story.records] == [Standing.AT_ONCE]
 

@@ -1,4 +1,4 @@
-"""Weekly: the seed's tables, draws, teamsand abandons."""
+"""Weekly: the seed's tables, draws, teams and abandons."""
 
 from collections.abc import Sequence
 from typing import Any
