@@ -13,10 +13,11 @@ from streams.core.events import REASONS, Output, RatingChanged
 from streams.core.ladders import Ladders
 from streams.core.ratings import SYSTEMS
 from streams.core.ratings.parameters import defaults, parse_duration
-from streams.core.rules import parse_ladders
+from streams.core.rules import DEFAULT_REMEMBER, parse_ladders
 from streams.wire.decode import decode_line
 
 TEXT = (PROJECT / "docs" / "systems.md").read_text(encoding="utf-8")
+SCHEMA = "schemas/game-finished.v1.json"
 HEADINGS = ("game | player | before | after", "parameter | default | meaning", "reason | meaning")
 GAMES, PARAMETERS, REASON = HEADINGS
 
@@ -93,6 +94,22 @@ def test_every_reason_the_page_names_exists() -> None:
     named = set(re.findall(r"\(`([a-z-]+)`\)", TEXT)) - set(SYSTEMS)
 
     assert named <= set(REASONS)
+
+
+@pytest.mark.parametrize(
+    "file", ["README.md", "docs/operating.md", "docs/systems.md", "streams/ladders.toml", SCHEMA]
+)
+def test_how_long_games_are_remembered_is_said_where_one_looks_for_it(file: str) -> None:
+    text = (PROJECT / file).read_text(encoding="utf-8")
+    days = DEFAULT_REMEMBER.days
+
+    assert "remember" in text
+    assert f"{days} days" in text or f"{days}d" in text
+
+
+@pytest.mark.parametrize("span", sorted(set(re.findall(r"`(\d+[dw])`", TEXT))))
+def test_every_span_that_the_page_names_is_one(span: str) -> None:
+    assert parse_duration(span, "remember") > timedelta(days=7)
 
 
 def test_the_preview_is_what_the_command_prints() -> None:

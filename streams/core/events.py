@@ -144,7 +144,7 @@ class WeekEnded:
 
 @dataclass(slots=True)
 class GameVoided:
-    """A game is taken back, for `reason`. Applied by a rebuild, not by the live fold."""
+    """A game is taken back, for `reason`: by a rebuild when it was rated, at once when it is to come."""
 
     ladder: str
     game_id: str
