@@ -16,7 +16,7 @@ import orjson
 from aiokafka import TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from streams.core.events import Event, Rejected
+from streams.core.events import CorrectionsApplied, Event, Rejected
 from streams.core.ladder import Folded
 from streams.core.ladders import Ladders
 from streams.core.manifest import Manifest
@@ -31,7 +31,7 @@ from streams.runtime.group_progress import GroupProgress
 from streams.runtime.homes import Place, at_home
 from streams.runtime.layout import PartitionsChangedError
 from streams.runtime.reader import LogProbe, end_offset, high_watermarks, new_reader
-from streams.runtime.refusals import ManifestRow, RefusedError, check_offset, settle_manifest
+from streams.runtime.refusals import ManifestRow, RefusedError, check_marker, check_offset, settle_manifest
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import (
     TRANSACTION_TIMEOUT_MS,
@@ -128,7 +128,7 @@ class Partition:
 
     def fold(self, records: Sequence[ConsumerRecord], transaction: PartitionTransaction) -> None:
         """Apply a few records to the ladders; what they publish goes to the transaction, no rows yet."""
-        sink = _Sink(transaction, self._week_timer, forwards=self._forwards)
+        sink = _Sink(self.settings, transaction, self._week_timer, forwards=self._forwards)
         process(self._fold_here, records, decode_consumed, sink, self.counts)
 
     async def end_weeks(self, now: datetime) -> None:
@@ -238,13 +238,26 @@ class Partition:
 class _Sink:
     """Takes what the fold of a partition puts out: into a transaction, and past the timer of its weeks."""
 
-    def __init__(self, transaction: PartitionTransaction, week_timer: WeekTimer, *, forwards: bool) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        transaction: PartitionTransaction,
+        week_timer: WeekTimer,
+        *,
+        forwards: bool,
+    ) -> None:
+        self._settings = settings
         self._transaction = transaction
         self._week_timer = week_timer
         self._forwards = forwards
 
     def publish(self, item: ConsumerRecord, event: Event, published: Sequence[Publication]) -> None:
-        """Append what follows from a record, and let the timer know of it."""
+        """Append what follows from a record, and let the timer know of it.
+
+        Raises RefusedError at corrections that a rebuild of this deployment has put into force.
+        """
+        if isinstance(event, CorrectionsApplied):
+            check_marker(self._settings, item, event)
         self._week_timer.note(event)
         self._transaction.publish(item, event, published)
 

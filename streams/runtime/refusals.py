@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from aiokafka import TopicPartition
+from aiokafka.structs import ConsumerRecord
 
+from streams.core.events import CorrectionsApplied
 from streams.core.manifest import Manifest
 from streams.core.row_keys import split_key
 from streams.runtime.settings import Settings
@@ -71,6 +73,21 @@ def check_offset(
             f"{settings.app_id!r} has committed offset {committed}. Somebody moved the group's offset, it "
             f"expired or was deleted, or the changelog {settings.changelog_topic} was changed or lost. Stop "
             f"the workers and run `ladderlog restore`, which puts rows and offset right from the log"
+        )
+
+
+def check_marker(settings: Settings, record: ConsumerRecord, event: CorrectionsApplied) -> None:
+    """Raise RefusedError when a record says that this deployment had come past it, by a rebuild.
+
+    A rebuild writes it in one transaction with the rows behind it; who reads it has lost these. Of one that
+    somebody else has sent no notice is taken.
+    """
+    source = dict(record.headers).get("ce_source")
+    if event.app_id == settings.app_id and source == settings.source.encode():
+        raise RefusedError(
+            f"{record.topic} partition {record.partition}: at offset {record.offset} a rebuild of this "
+            f"deployment has put corrections into force, but the rows are of before: the changelog "
+            f"{settings.changelog_topic} was lost. Stop the workers and run `ladderlog restore`"
         )
 
 

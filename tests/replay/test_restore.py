@@ -190,9 +190,18 @@ def test_topics_that_have_lost_what_was_published_get_it_again(worked: Site) -> 
     check_sound(worked)
 
 
-def test_a_deployment_of_which_nothing_is_left_but_the_log_begins_anew(worked: Site) -> None:
+def test_of_a_deployment_nothing_is_left_but_the_log_and_the_marks_of_its_rebuild(
+    worked: Site, start_worker: StartWorker
+) -> None:
     published_to = map(worked.settings.topic, OUTPUT_TOPICS)
     make_again(worked, [*published_to, worked.settings.changelog_topic])
+    delete_group(worked)
+    refused = start_worker(worked)
+
+    assert refused.wait() == REFUSED
+    assert "a rebuild of this deployment has put corrections into force" in refused.log
+
+    worked.forget_members()
 
     assert restore(worked).exit_code == 0
     check_sound(worked)
