@@ -42,6 +42,11 @@ class DeduplicationWindow:
         """Return the digest of a game; None when it is not remembered."""
         return self._digests.get(game_id)
 
+    @property
+    def oldest_epoch(self) -> float:
+        """Return before which end a game may be one that was forgotten, in seconds since 1970."""
+        return self._oldest
+
     def is_too_old(self, ended_epoch: float) -> bool:
         """Say whether a game that ended then may be one that was forgotten."""
         return ended_epoch < self._oldest

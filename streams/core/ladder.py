@@ -4,6 +4,7 @@ Pure: no clock, no I/O.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from streams.core.amendments import Amendment, Amendments
@@ -98,11 +99,13 @@ class Ladder:
         """Return how many voids and versions no rebuild has put into force."""
         return self._amendments.pending
 
-    def is_voided_ahead(self, game: Game) -> bool:
-        """Say whether a game was taken back before it came; no when it may have come and been forgotten."""
-        last = self._amendments.last(game.game_id)
-        before_all = last is not None and last.voided and last.digest is None
-        return before_all and not self._games.is_too_old(game.ended_epoch)
+    def voided_ahead_from(self, game_id: str) -> float:
+        """Return from which end on, in seconds since 1970, a game just taken back cannot have come before.
+
+        Infinity when it has; one that ended earlier may have come and been forgotten.
+        """
+        last = self._amendments.last(game_id)
+        return inf if last is None or last.digest is not None else self._games.oldest_epoch
 
     def touch(self, player_id: str) -> None:
         """Count a player's row as changed."""

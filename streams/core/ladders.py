@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from streams.core.events import Event, Game, Output, Rejected, WeekEnded
+from streams.core.events import Event, Game, GameVoided, Output, Rejected, WeekEnded
 from streams.core.ladder import Corrections, Folded, Ladder
 from streams.core.outcomes import NOTED, REJECTED
 from streams.core.publications import NO_GAMES, Statistics, written_out
@@ -125,10 +125,12 @@ class Ladders:
         known = self._ladders.get(ladder)
         return 0 if known is None else known.pending
 
-    def is_voided_ahead(self, game: Game) -> bool:
-        """Say whether a game was taken back before it came; no when it may have come and been forgotten."""
-        known = self._ladders.get(game.ladder)
-        return known is not None and known.is_voided_ahead(game)
+    def voided_ahead_from(self, voided: GameVoided) -> float:
+        """Return from which end on, in seconds since 1970, a game just taken back cannot have come before.
+
+        Infinity when it has. Ask right behind the void: games that come after it count too.
+        """
+        return self._ladder(voided.ladder).voided_ahead_from(voided.game_id)
 
     def touch(self, ladder: str, player_id: str) -> None:
         """Count a player's row as changed, after a system's figures were set from outside."""

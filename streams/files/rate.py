@@ -1,14 +1,22 @@
 """`ladderlog rate`: the ladders fold over a file, without a broker."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO, Any
 
 import orjson
 
-from streams.core.events import CompetitionClosed, Event, Game, GameIgnored, RatingChanged, Rejected
+from streams.core.events import (
+    CompetitionClosed,
+    Event,
+    Game,
+    GameIgnored,
+    GameVoided,
+    RatingChanged,
+    Rejected,
+)
 from streams.core.ladders import Ladders
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import GameRated, Publication
@@ -64,7 +72,7 @@ def rate_lines(
     """
     ladders = Ladders(rules)
     noting = Unapplied() if unapplied is None else unapplied
-    rating = _Rating(ladders, _RateSink(files, tally, tell, noting, ladders.is_voided_ahead))
+    rating = _Rating(ladders, _RateSink(files, tally, tell, noting, ladders.voided_ahead_from))
     with no_collection(), ExitStack() as stack:
         # The same file again if it is one, which then goes on where the loop left it.
         rest = iter(lines)
@@ -107,16 +115,19 @@ class _Rating:
         entries = batch.entries
         positions: Sequence[int] = range(len(entries))
         events: list[Decoded] = list(filter(None, entries))
+        pieces: Iterable[slice] = (slice(None),)
         if len(events) < len(entries):
             positions, events = _events(batch)
+            pieces = _up_to_voids(events)
         self._sink.begin(batch, self.lines)
-        process_decoded(
-            lambda _, decoded_events: self._ladders.fold(decoded_events),
-            positions,
-            events,
-            self._sink,
-            self.counts,
-        )
+        for piece in pieces:
+            process_decoded(
+                lambda _, decoded_events: self._ladders.fold(decoded_events),
+                positions[piece],
+                events[piece],
+                self._sink,
+                self.counts,
+            )
         self._sink.end()
         self.lines += len(entries)
         # Nobody keeps the rows here; a fold remembers which have changed until it is asked.
@@ -138,12 +149,12 @@ class _RateSink:
         tally: Tally | None,
         tell: Tell | None,
         unapplied: Unapplied,
-        is_voided_ahead: Callable[[Game], bool],
+        voided_ahead_from: Callable[[GameVoided], float],
     ) -> None:
         self._tell = tell
         self.writer: Writer | None = None
         self._unapplied = unapplied
-        self._is_voided_ahead = is_voided_ahead
+        self._voided_ahead_from = voided_ahead_from
         self._files = files
         self._tally = tally
         self._batch = Batch((), b"")
@@ -168,8 +179,7 @@ class _RateSink:
             else:
                 _write_line(self._files.closed, encode_json(publication))
         if not published or self._unapplied:
-            line = self._lines_before + item + 1
-            self._unapplied.take(line, event, published, self._is_voided_ahead)
+            self._note(self._lines_before + item + 1, event, published)
         if self._tally is not None:
             self._tally.add(event, published)
 
@@ -178,6 +188,13 @@ class _RateSink:
         for publication in published:
             if isinstance(publication, CompetitionClosed):
                 _write_line(self._files.closed, encode_json(publication))
+
+    def _note(self, line: int, event: Event, published: Sequence[Publication]) -> None:
+        """Note what was said of games and not applied, and what was applied after all."""
+        if isinstance(event, GameVoided):
+            self._unapplied.void(line, event, self._voided_ahead_from(event))
+        elif isinstance(event, Game):
+            self._unapplied.game(line, event, published)
 
     def reject(self, item: int, rejected: Rejected) -> None:
         """Write a line that is no valid event, with its number and text."""
@@ -204,6 +221,15 @@ class _RateSink:
                 self.writer.write(self._changed)
         elif self._files.changed is not None:
             self._files.changed.write(lines_of(self._changed))
+
+
+def _up_to_voids(events: Sequence[Decoded]) -> Iterator[slice]:
+    """Yield pieces that end with the voids among them: what a fold knows at a void is asked behind it."""
+    start = 0
+    for end, event in enumerate(events, start=1):
+        if isinstance(event, GameVoided) or end == len(events):
+            yield slice(start, end)
+            start = end
 
 
 def _write_line(file: IO[bytes] | None, line: bytes) -> None:

@@ -1,19 +1,25 @@
 """The voids and versions of a file that its fold has noted and not applied: only a rebuild can."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
-from streams.core.events import Event, Game, GameIgnored, GameVoided
+from streams.core.events import Game, GameIgnored, GameVoided
 from streams.core.publications import GameRated, Publication
 
 _SHOWN = 5
 
 
 class Word(NamedTuple):
-    """What was said of a game, on which line, counted from 1."""
+    """What was said of a game, on which line, counted from 1.
+
+    A void counts for a game that comes behind it, if that ended at `ahead_from` (in seconds since 1970) or
+    later: one that ended earlier may have come before, and been forgotten.
+    """
 
     what: str
     line: int
+    ahead_from: float = inf
 
 
 class Unapplied:
@@ -29,27 +35,24 @@ class Unapplied:
     def __bool__(self) -> bool:
         return bool(self._words)
 
-    def take(
-        self,
-        line: int,
-        event: Event,
-        published: Sequence[Publication],
-        is_voided_ahead: Callable[[Game], bool],
-    ) -> None:
-        """Take in an event that was not rejected, and what follows from it.
+    def void(self, line: int, voided: GameVoided, ahead_from: float) -> None:
+        """Take in a void; games that ended from `ahead_from` on have not come before it."""
+        last = self._words.get((voided.ladder, voided.game_id))
+        if last is not None:
+            # A second void of a game that has not come takes nothing from the first.
+            ahead_from = min(ahead_from, last.ahead_from)
+        self._words[voided.ladder, voided.game_id] = Word("void", line, ahead_from)
 
-        `is_voided_ahead` says of a game that was ignored as voided whether it was taken back before it came.
-        """
-        if isinstance(event, GameVoided):
-            self._words[event.ladder, event.game_id] = Word("void", line)
-        elif isinstance(event, Game):
-            key = event.ladder, event.game_id
-            if not published:
-                self._words[key] = Word(f"version {event.version}", line)
-            elif key in self._words and (
-                isinstance(published[0], GameRated) or (_is_voided(published) and is_voided_ahead(event))
-            ):
-                del self._words[key]
+    def game(self, line: int, game: Game, published: Sequence[Publication]) -> None:
+        """Take in a game that was not rejected, and what follows from it."""
+        key = game.ladder, game.game_id
+        if not published:
+            self._words[key] = Word(f"version {game.version}", line)
+        elif key in self._words and (
+            isinstance(published[0], GameRated)
+            or (_is_voided(published) and game.ended_epoch >= self._words[key].ahead_from)
+        ):
+            del self._words[key]
 
     def text(self) -> str:
         """Return which they are, the first of many, and what applies them; empty when there are none."""
@@ -58,7 +61,7 @@ class Unapplied:
         words = sorted(self._words.items(), key=lambda word: word[1].line)
         first = [
             f"{what} of {game_id!r} on {ladder} (line {line})"
-            for (ladder, game_id), (what, line) in words[:_SHOWN]
+            for (ladder, game_id), (what, line, _) in words[:_SHOWN]
         ]
         more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
         return (

@@ -72,6 +72,8 @@ def unapplied(*lines: bytes) -> str:
         [void("1"), game("1"), game("1")],
         [game("1", version=2), game("1")],
         [void("1"), game("1", version=2)],
+        [void("1"), game("1", 3), game("2", 20)],
+        [void("1"), game("2", 20), void("1"), game("1", 3), game("1", 20)],
         [void("1"), game("2"), void("1"), game("1"), *[game(str(number)) for number in range(3, 200)]],
     ],
 )
