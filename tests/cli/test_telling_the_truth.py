@@ -22,6 +22,7 @@ GAME = (
     b'{"game_id": "%d", "ladder": "chess", "ended_at": "2026-11-24T20:00:00z", '
     b'"players": [{"player_id": "ann", "rank": 1}, {"player_id": "bob", "rank": 2}]}\n'
 )
+SERVERS = ("--bootstrap-servers", "127.0.0.1:1")
 
 
 @pytest.fixture
@@ -90,12 +91,11 @@ def test_outputs_of_a_replay_and_an_import_are_written_anew_though_empty(folder:
     assert [(folder / name).read_bytes() for name in ("closed", "tables", "out.jsonl", "left")] == [b""] * 4
 
 
-def test_a_preview_in_an_unknown_system_names_those_there_are(folder: Path) -> None:
+def test_an_unknown_system_is_an_error_that_names_those_there_are(folder: Path) -> None:
     result = ladderlog(folder, "preview", "--ladder", "chess", "--system", "elo", "--players", "ann,bob")
 
     assert result.exit_code == 2
-    assert "'elo'" in result.stderr
-    assert "there are fundox, bga" in result.stderr
+    assert "'elo' is not a system of chess; there are fundox, bga" in result.stderr
 
 
 def test_an_import_for_an_unknown_system_names_those_there_are(folder: Path) -> None:
