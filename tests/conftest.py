@@ -25,6 +25,10 @@ settings.register_profile(
 )
 settings.load_profile("ladderlog")
 
+# A shell without job control lets what it starts in the background ignore an interrupt, and all that this starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _today(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
