@@ -25,7 +25,7 @@ settings.register_profile(
 )
 settings.load_profile("ladderlog")
 
-# A shell without job control lets what it starts in the background ignore an interrupt, and all that this starts.
+# A shell without job control lets all that it starts in the background ignore interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -35,9 +35,10 @@ RESTING = "utc"
 
 
 def ladder_file(zones: Mapping[str, str] = ZONES) -> str:
-    """Give a ladder file of weekly competitions."""
+    """Give a ladder file of weekly competitions that know games of weeks which are final."""
     return "\n".join(
-        f'[ladders.{ladder}]\nsystems = ["weekly"]\ntimezone = "{zone}"\n' for ladder, zone in zones.items()
+        f'[ladders.{ladder}]\nsystems = ["weekly"]\ntimezone = "{zone}"\nremember = "4w"\n'
+        for ladder, zone in zones.items()
     )
 
 
