@@ -110,10 +110,16 @@ class Partition:
         """Apply records in log order and commit what follows from them in one transaction.
 
         The first record is the one at `next_offset`, or the first behind a gap that is known to be real.
+        Raises RefusedError at corrections of this deployment that the rows are of before.
         """
         transaction = self.new_transaction()
         for start in range(0, len(records), EVENTS_TOGETHER):
-            self.fold(records[start : start + EVENTS_TOGETHER], transaction)
+            try:
+                self.fold(records[start : start + EVENTS_TOGETHER], transaction)
+            except RefusedError:
+                # A rebuild may have taken the partition over a moment ago; then its rows are not lost.
+                await self._check_owner()
+                raise
             # A pause for heartbeats and other partitions, after about 5 ms.
             await asyncio.sleep(0)
         self.next_offset = records[-1].offset + 1
@@ -127,9 +133,18 @@ class Partition:
         self.games += len(records)
 
     def fold(self, records: Sequence[ConsumerRecord], transaction: PartitionTransaction) -> None:
-        """Apply a few records to the ladders; what they publish goes to the transaction, no rows yet."""
+        """Apply a few records to the ladders; what they publish goes to the transaction, no rows yet.
+
+        Raises RefusedError at corrections that a rebuild of this deployment has put into force.
+        """
         sink = _Sink(self.settings, transaction, self._week_timer, forwards=self._forwards)
         process(self._fold_here, records, decode_consumed, sink, self.counts)
+
+    async def _check_owner(self) -> None:
+        """Raise KafkaError when somebody else has taken the partition over."""
+        transaction = self.new_transaction()
+        async with transaction.open():
+            await transaction.send_offset(self.next_offset)
 
     async def end_weeks(self, now: datetime) -> None:
         """Append the week-ended records that are due to the log, each once, in a transaction of their own.
