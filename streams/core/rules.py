@@ -121,7 +121,7 @@ def _parse_systems(names: Any, where: str) -> list[str]:
     if not isinstance(names, list) or not names:
         raise LadderFileError(f"{where}: expected a list of systems, not {names!r}")
     for name in names:
-        if name not in SYSTEMS:
+        if not isinstance(name, str) or name not in SYSTEMS:
             raise LadderFileError(f"{where}: {name!r} is none of {', '.join(SYSTEMS)}")
         if names.count(name) > 1:
             raise LadderFileError(f"{where}: {name!r} stands twice")

@@ -15,8 +15,9 @@ def example_ladder_file() -> Path:
 def read_ladders(path: Path) -> dict[str, LadderRules]:
     """Return the rules of each ladder in a file. Raises LadderFileError, which names the file and the key."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        # Some editors put a byte order mark at the beginning.
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:  # no UTF-8, no TOML, or a number of thousands of digits
         raise LadderFileError(f"{path}: {error}") from error
     try:
         return parse_ladders(document)

@@ -26,6 +26,10 @@ def parsed(**ladder: Any) -> Any:
         ({"ladders": {"belote": {}}}, "ladders.belote.systems: expected a list of systems, not None"),
         ({"ladders": {"belote": {"systems": ["elo"]}}}, "ladders.belote.systems: 'elo' is none of fundox"),
         (
+            {"ladders": {"belote": {"systems": [["elo"]]}}},
+            "ladders.belote.systems: ['elo'] is none of fundox",
+        ),
+        (
             {"ladders": {"belote": {"systems": ["fundox", "fundox"]}}},
             "ladders.belote.systems: 'fundox' stands twice",
         ),
@@ -37,6 +41,18 @@ def parsed(**ladder: Any) -> Any:
         (
             {"ladders": {"belote": {"systems": ["fundox"], "remember": 7}}},
             "ladders.belote.remember: expected a span of time",
+        ),
+        (
+            {"ladders": {"belote": {"systems": ["fundox"], "remember": "999999999999w"}}},
+            "ladders.belote.remember: at most 52142w (1,000 years), not '999999999999w'",
+        ),
+        (
+            {"ladders": {"belote": {"systems": ["fundox"], "fundox": {"start": 10**400}}}},
+            "ladders.belote.fundox.start: must be at most 1,000,000,000,000 either way, not 1000",
+        ),
+        (
+            {"ladders": {"belote": {"systems": ["bga"], "bga": {"newcomer_games": 10**400}}}},
+            "ladders.belote.bga.newcomer_games: must be at most 1,000,000,000,000 either way, not 1000",
         ),
         (
             {"ladders": {"belote": {"systems": ["fundox"], "advised_players": {"x": 1}}}},
@@ -98,6 +114,23 @@ def test_a_mistake_names_the_file(tmp_path: Path) -> None:
         read_ladders(path)
 
     assert str(caught.value) == f"{path}: ladders.x.systems: expected a list of systems, not []"
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "notepad.toml"
+    path.write_text('[ladders.belote]\r\nsystems = ["fundox"]\r\n', encoding="utf-8-sig")
+
+    assert list(read_ladders(path)) == ["belote"]
+
+
+def test_a_file_with_a_number_of_thousands_of_digits_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "digits.toml"
+    path.write_text(f"[ladders.belote]\nsystems = [{'9' * 5000}]\n")
+
+    with pytest.raises(LadderFileError) as caught:
+        read_ladders(path)
+
+    assert str(caught.value).startswith(f"{path}: ")
 
 
 def test_a_file_that_is_no_toml_is_named_with_the_line(tmp_path: Path) -> None:

@@ -12,6 +12,10 @@ from typing import Any
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(\d+)([smhdw])")
+# What is longer is a slip of the keyboard, and would soon leave the years that a date can have.
+_LONGEST = timedelta(days=365_000)
+# Beyond it a rating would lose its decimals, or overflow.
+_LARGEST = 10**12
 
 
 class LadderFileError(ValueError):
@@ -79,7 +83,7 @@ def parse_value(value: Any, metadata: Mapping[str, Any], where: str) -> Any:
                 raise LadderFileError(f"{where}: expected a whole number, not {value!r}")
             return _bounded(value, metadata["bound"], where)
         case _:
-            if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            if not _is_finite(value):
                 raise LadderFileError(f"{where}: expected a finite number, not {value!r}")
             return _bounded(value, metadata["bound"], where)
 
@@ -89,7 +93,11 @@ def parse_duration(value: Any, where: str) -> timedelta:
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise LadderFileError(f'{where}: expected a span of time such as "30m", "24h" or "7d", not {value!r}')
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    unit = timedelta(**{_UNITS[match[2]]: 1})
+    count = int(match[1])
+    if count > _LONGEST // unit:
+        raise LadderFileError(f"{where}: at most {_LONGEST // unit}{match[2]} (1,000 years), not {value!r}")
+    return count * unit
 
 
 def duration_text(span: timedelta) -> str:
@@ -113,7 +121,15 @@ def defaults(parameters: type) -> dict[str, Any]:
     return {item.name: item.default for item in fields(parameters) if item.default is not MISSING}
 
 
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
+
+
 def _bounded(value: float, bound: Bound, where: str) -> float:
+    if abs(value) > _LARGEST:
+        raise LadderFileError(f"{where}: must be at most {_LARGEST:,} either way, not {value!r}")
     if value < bound.least or (bound.exclusive and value == bound.least):
         wanted = f"more than {bound.least:g}" if bound.exclusive else f"{bound.least:g} or more"
         raise LadderFileError(f"{where}: must be {wanted}, not {value!r}")
