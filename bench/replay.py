@@ -50,8 +50,8 @@ def _speed(job: Job, files: ReplayFiles, count: int) -> float:
     started = time.perf_counter()
     ranges = exact_ranges(asyncio.run(read_bounds(job.settings, [0])), None)
     counts = replay_topic(job, ranges, files, 1, lambda _: None)
-    if counts["rated"] != count:
-        raise BenchError(f"{counts['rated']} of {count} games were rated")
+    if counts.rated != count:
+        raise BenchError(f"{counts.rated} of {count} games were rated")
     return count / (time.perf_counter() - started)
 
 
