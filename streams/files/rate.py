@@ -154,34 +154,42 @@ class _RateSink:
         self._tell = tell
         self.writer: Writer | None = None
         self._unapplied = unapplied
+        self._noted = unapplied.words
         self._voided_ahead_from = voided_ahead_from
         self._files = files
         self._tally = tally
         self._batch = Batch((), b"")
         self._lines_before = 0
         self._changed: list[GameRated | bytes] = []
+        self._add_changed = self._changed.append
 
     def begin(self, batch: Batch, lines_before: int) -> None:
         """Begin with a batch, of which so many lines came before."""
         self._batch = batch
         self._lines_before = lines_before
         self._changed = []
+        self._add_changed = self._changed.append
 
     def publish(self, item: int, event: Event, published: Sequence[Publication]) -> None:
         """Write what follows from one event."""
         for publication in published:
             if isinstance(publication, GameRated):
-                self._changed.append(publication)
-            elif isinstance(publication, RatingChanged):
-                self._changed.append(encode_json(publication))
-            elif isinstance(publication, GameIgnored):
-                _write_line(self._files.ignored, encode_json(publication))
+                self._add_changed(publication)
             else:
-                _write_line(self._files.closed, encode_json(publication))
-        if not published or self._unapplied:
+                self._write(publication)
+        if self._noted or not published:
             self._note(self._lines_before + item + 1, event, published)
         if self._tally is not None:
             self._tally.add(event, published)
+
+    def _write(self, publication: Publication) -> None:
+        """Write what is no rated game, the others after those before it."""
+        if isinstance(publication, RatingChanged):
+            self._add_changed(encode_json(publication))
+        elif isinstance(publication, GameIgnored):
+            _write_line(self._files.ignored, encode_json(publication))
+        else:
+            _write_line(self._files.closed, encode_json(publication))
 
     def write_closed(self, published: Sequence[Publication]) -> None:
         """Write standings that follow from no line."""

@@ -30,35 +30,33 @@ class Unapplied:
     """
 
     def __init__(self) -> None:
-        self._words: dict[tuple[str, str], Word] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._words)
+        # By ladder and game id.
+        self.words: dict[tuple[str, str], Word] = {}
 
     def void(self, line: int, voided: GameVoided, ahead_from: float) -> None:
         """Take in a void; games that ended from `ahead_from` on have not come before it."""
-        last = self._words.get((voided.ladder, voided.game_id))
+        last = self.words.get((voided.ladder, voided.game_id))
         if last is not None:
             # A second void of a game that has not come takes nothing from the first.
             ahead_from = min(ahead_from, last.ahead_from)
-        self._words[voided.ladder, voided.game_id] = Word("void", line, ahead_from)
+        self.words[voided.ladder, voided.game_id] = Word("void", line, ahead_from)
 
     def game(self, line: int, game: Game, published: Sequence[Publication]) -> None:
         """Take in a game that was not rejected, and what follows from it."""
         key = game.ladder, game.game_id
         if not published:
-            self._words[key] = Word(f"version {game.version}", line)
-        elif key in self._words and (
+            self.words[key] = Word(f"version {game.version}", line)
+        elif key in self.words and (
             isinstance(published[0], GameRated)
-            or (_is_voided(published) and game.ended_epoch >= self._words[key].ahead_from)
+            or (_is_voided(published) and game.ended_epoch >= self.words[key].ahead_from)
         ):
-            del self._words[key]
+            del self.words[key]
 
     def text(self) -> str:
         """Return which they are, the first of many, and what applies them; empty when there are none."""
-        if not self._words:
+        if not self.words:
             return ""
-        words = sorted(self._words.items(), key=lambda word: word[1].line)
+        words = sorted(self.words.items(), key=lambda word: word[1].line)
         first = [
             f"{what} of {game_id!r} on {ladder} (line {line})"
             for (ladder, game_id), (what, line, _) in words[:_SHOWN]
