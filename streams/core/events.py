@@ -1,10 +1,10 @@
 """Every event, in and out: what the folds read, already decoded and checked, and what they publish.
 
-Plain data without behaviour. `streams.wire` makes the first from bytes, and bytes from the second.
+Plain data without behaviour. `streams.wire` makes the first from bytes, and bytes from the second; for users
+`streams.events` has those that stand on topics.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
@@ -82,8 +82,38 @@ REASONS = {
 }
 
 
+class Player(msgspec.Struct, gc=False, omit_defaults=True):
+    """A player of a finished game, as a producer reports it; None for what it does not say.
+
+    `rank` 1 is best, equal ranks are ties. `left` is `abandoned` or `disconnected`, and `left_at` the moment.
+    """
+
+    player_id: str
+    rank: int | None = None
+    points: float | None = None
+    team: str | None = None
+    left: str | None = None
+    left_at: str | None = None
+
+
+class GameFinished(msgspec.Struct, gc=False, omit_defaults=True):
+    """A finished game as a producer reports it: the fields of its JSON, moments as RFC 3339 with an offset.
+
+    What the folds make of it is a `Game`. A `version` above 1 corrects the game of that id.
+    """
+
+    game_id: str
+    ladder: str
+    ended_at: str
+    players: Sequence[Player]
+    game_type: str | None = None
+    started_at: str | None = None
+    rated: bool = True
+    version: int = 1
+
+
 class Game(msgspec.Struct, array_like=True, gc=False):
-    """A finished game.
+    """A finished game as the folds read it.
 
     `ended_at` is the text of the producer, passed on unchanged, and `ended_epoch` the same moment in seconds
     since 1970. What is known of the players stands in columns, in the order of `players`; a column is None
@@ -121,8 +151,7 @@ class Game(msgspec.Struct, array_like=True, gc=False):
         return datetime.fromisoformat(self.ended_at.upper())
 
 
-@dataclass(slots=True)
-class RatingImported:
+class RatingImported(msgspec.Struct, gc=False, omit_defaults=True):
     """A player starts with the figures of a former system; `week` only for weekly competitions."""
 
     ladder: str
@@ -133,8 +162,7 @@ class RatingImported:
     week: str | None = None
 
 
-@dataclass(slots=True)
-class WeekEnded:
+class WeekEnded(msgspec.Struct, gc=False):
     """A ladder's week (`2026-W48`) is over; `final` when its grace time is over too."""
 
     ladder: str
@@ -142,8 +170,7 @@ class WeekEnded:
     final: bool
 
 
-@dataclass(slots=True)
-class GameVoided:
+class GameVoided(msgspec.Struct, gc=False):
     """A game is taken back, for `reason`: by a rebuild when it was rated, at once when it is to come."""
 
     ladder: str
@@ -151,8 +178,7 @@ class GameVoided:
     reason: str
 
 
-@dataclass(slots=True)
-class CorrectionsApplied:
+class CorrectionsApplied(msgspec.Struct, gc=False):
     """From here on the corrections at offsets below `until` hold on a ladder, for the deployment `app_id`."""
 
     ladder: str
@@ -160,7 +186,7 @@ class CorrectionsApplied:
     until: int
 
 
-# What the topic of finished games carries.
+# What the topic of finished games carries, as the folds read it.
 Event = Game | RatingImported | WeekEnded | GameVoided | CorrectionsApplied
 
 

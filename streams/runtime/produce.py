@@ -60,9 +60,7 @@ class Sender:
     async def send(self, fields: dict[str, Any]) -> None:
         """Send one event, keyed by its ladder; its `type`, if any, is taken out of `fields`."""
         event = fields.pop("type", GAME_FINISHED)
-        identity = fields.get("game_id") or fields.get("week") or fields.get("player_id") or ""
-        event_id = f"{fields.get('ladder', '')}/{identity}"
-        await self.send_encoded(*encode_event(event, fields, self._source, event_id))
+        await self.send_encoded(*encode_event(event, fields, self._source))
 
     async def send_encoded(self, key: bytes | None, value: bytes, headers: Any = ()) -> None:
         """Send one record as it is."""

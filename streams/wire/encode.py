@@ -53,8 +53,14 @@ def encode_lines(events: Sequence[Output]) -> bytes:
     return _encoder.encode_lines(events)
 
 
-def encode_event(event: str, fields: Mapping[str, Any], source: str, event_id: str) -> Record:
-    """Return an input event as a record for the game-finished topic: key the ladder, CloudEvents headers."""
+def encode_event(event: str, fields: Mapping[str, Any], source: str, event_id: str | None = None) -> Record:
+    """Return an input event as a record for the game-finished topic: key the ladder, CloudEvents headers.
+
+    Without `event_id` it is made of the ladder and the game, week or player.
+    """
+    if event_id is None:
+        subject = fields.get("game_id") or fields.get("week") or fields.get("player_id") or ""
+        event_id = f"{fields.get('ladder', '')}/{subject}"
     headers = [
         ("ce_id", event_id.encode()),
         ("ce_source", source.encode()),
