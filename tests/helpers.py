@@ -1,18 +1,23 @@
 """Games and ladders for tests, as the program makes them: decoded from fields, parsed from a document."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import msgspec
 import orjson
 
-from streams.core.events import GAME_IGNORED, RATING_CHANGED, Event, Game, Output, RatingImported
+from streams.core.events import GAME_IGNORED, RATING_CHANGED, Event, Game, Output, Player, RatingImported
 from streams.core.ladders import Ladders
 from streams.core.rules import parse_ladders
+from streams.testing import checked, finished, ranked, scored
+from streams.testing.makers import ENDED_AT
 from streams.wire.decode import decode_checked
 
+__all__ = ["ENDED_AT", "ranked", "scored"]
+
 LADDER = "l"
-ENDED_AT = "2026-11-25T20:00:00Z"
 
 
 def game(fields: Mapping[str, Any]) -> Game:
@@ -22,19 +27,11 @@ def game(fields: Mapping[str, Any]) -> Game:
     return decoded
 
 
-def played(game_id: str, *players: Mapping[str, Any], **fields: Any) -> Game:
-    """Make a game of players such as {"player_id": "ann", "rank": 1}."""
-    return game({"game_id": game_id, "players": list(players), **fields})
-
-
-def ranked(player_id: str, rank: int, **fields: Any) -> dict[str, Any]:
-    """Make a player of a game with a rank."""
-    return {"player_id": player_id, "rank": rank, **fields}
-
-
-def scored(player_id: str, points: float, **fields: Any) -> dict[str, Any]:
-    """Make a player of a game with points."""
-    return {"player_id": player_id, "points": points, **fields}
+def played(game_id: str, *players: Player, ladder: str = LADDER, **fields: Any) -> Game:
+    """Make a game of players as the folds read it."""
+    decoded = checked(finished(game_id, *players, ladder=ladder, **fields))
+    assert isinstance(decoded, Game)
+    return decoded
 
 
 def imported(system: str, player_id: str, rating: float, games: int = 100, **fields: Any) -> RatingImported:
@@ -59,6 +56,21 @@ class Shown(NamedTuple):
 def shown(published: Iterable[Output]) -> list[Shown]:
     """Return published events as their readers see them."""
     return [Shown(event.topic, event.key, msgspec.to_builtins(event)) for event in published]
+
+
+class Record(SimpleNamespace):
+    """A record as aiokafka and kafka-python have it."""
+
+
+def as_read(published: Iterable[Shown]) -> list[Record]:
+    """Return published events as a subscriber has them who reads one partition of each topic."""
+    offsets: Counter[str] = Counter()
+    records = []
+    for topic, key, body in published:
+        position = {"topic": topic, "partition": 0, "offset": offsets[topic]}
+        records.append(Record(**position, key=key.encode(), value=orjson.dumps(body), headers=[]))
+        offsets[topic] += 1
+    return records
 
 
 def outputs(ladders: Ladders, events: Iterable[Event]) -> list[Shown]:
@@ -93,7 +105,7 @@ def written(ladders: Ladders) -> Iterator[tuple[str, bytes | None]]:
 
 
 def without_order(
-    system: str, figures: Mapping[str, tuple[float, int]], players: list[dict[str, Any]], **fields: Any
+    system: str, figures: Mapping[str, tuple[float, int]], players: list[Player], **fields: Any
 ) -> dict[str, float]:
     """Play one game on a new ladder from imported figures, and give the rating of each player after it."""
     fold = ladder(system)

@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.protocol.group import LeaveGroupRequest
 from aiokafka.structs import ConsumerRecord
-from expected import sequence_differences, unfinished
+from expected import unfinished
 from season import LADDER_FILE, START
 
 from streams.core.events import RATING_CHANGED
@@ -26,6 +26,7 @@ from streams.runtime.produce import Sender, produce_events
 from streams.runtime.reader import await_settled
 from streams.runtime.settings import Settings
 from streams.runtime.topics import ensure_topics, partition_counts
+from streams.testing import problems
 
 PARTITIONS = 4
 # Much longer than anything here takes; a test that waits so long has failed.
@@ -148,7 +149,7 @@ class Site:
             *(difference.text() for difference in report.differences),
             *report.notes,
             *unfinished(self.read(self.settings.input_topic), self.committed(), marks),
-            *sequence_differences(self.read(self.settings.topic(RATING_CHANGED))),
+            *problems(self.read_output(RATING_CHANGED)),
         ]
 
     def _rows(self) -> dict[int, dict[str, bytes]]:

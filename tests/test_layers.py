@@ -14,6 +14,7 @@ PACKAGE = PROJECT / "streams"
 HEIGHTS = {
     "__main__.py": 10,
     "cli/**": 9,
+    "testing/**": 9,
     "embedded/**": 8,
     "replay/**": 8,
     "imports/**": 7,

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from helpers import ENDED_AT, LADDER, game, ranked, scored, written
+from helpers import ENDED_AT, LADDER, played, ranked, scored, written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,28 +54,24 @@ def games(draw: st.DrawFn) -> Event:
     players = [make(name, draw(results)) for name in names]
     unusual = draw(st.integers(0, 15))
     if unusual == 0:
-        players[0]["left"] = "abandoned"
+        players[0].left = "abandoned"
     elif unusual == 1:
         for place, player in enumerate(players):
-            player["team"] = "st"[place % 2]
+            player.team = "st"[place % 2]
     elif unusual == 2:
-        del players[0]["points" if make is scored else "rank"]
+        players[0].points = players[0].rank = None
     elif unusual in RANKED_TOO:
         for place, player in enumerate(players):
-            player["rank"] = place + 1
-    fields = {
-        "game_id": draw(st.integers(0, 40).map(str)),
-        "ladder": draw(LADDERS),
-        "ended_at": draw(MOMENTS),
-        "players": players,
-    }
+            player.rank = place + 1
+    game_id = draw(st.integers(0, 40).map(str))
+    fields: dict[str, Any] = {"ladder": draw(LADDERS), "ended_at": draw(MOMENTS)}
     if draw(st.integers(0, 5)) == 0:
         fields["game_type"] = "blitz"
     if draw(st.integers(0, 10)) == 0:
         fields["rated"] = False
     if draw(st.integers(0, 10)) == 0:
         fields["version"] = 2
-    return game(fields)
+    return played(game_id, *players, **fields)
 
 
 OTHERS: Any = st.one_of(

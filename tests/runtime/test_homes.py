@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.structs import ConsumerRecord
-from helpers import game, ranked
+from helpers import played, ranked
 
 from streams.core.events import Event, GameVoided, Rejected
 from streams.core.ladder import Folded
@@ -29,7 +29,7 @@ def record(offset: int, headers: Sequence[tuple[str, bytes | None]] = ()) -> Any
 
 
 def of(ladder: str) -> Event:
-    return game({"game_id": "1", "ladder": ladder, "players": [ranked("ann", 1), ranked("bob", 2)]})
+    return played("1", ranked("ann", 1), ranked("bob", 2), ladder=ladder)
 
 
 class Taken:

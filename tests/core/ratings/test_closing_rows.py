@@ -24,7 +24,7 @@ from closings import (
     own_rows,
     won,
 )
-from helpers import LADDER, game, imported, ladder, outputs, played, ranked, reasons, written
+from helpers import LADDER, imported, ladder, outputs, played, ranked, reasons, written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,9 +83,7 @@ def test_a_week_that_does_not_exist_is_rejected_and_changes_nothing(week: str) -
 
 
 def test_week_53_of_a_year_that_has_one_closes() -> None:
-    sylvester = game(
-        {"game_id": "1", "ended_at": "2027-01-03T22:59:59Z", "players": [ranked("a", 1), ranked("b", 2)]}
-    )
+    sylvester = played("1", ranked("a", 1), ranked("b", 2), ended_at="2027-01-03T22:59:59Z")
 
     assert closed(competition(), sylvester, midnight("2026-W53")) == [("2026-W53", 1, False)]
 
@@ -247,7 +245,7 @@ def event(number: int, drawn: Sequence[Any]) -> Event:
         for index, player_id in enumerate(ids[:count])
     ]
     if left is not None:
-        players[0]["left"] = left
+        players[0].left = left
     return played(str(number), *players, ended_at=DURING[week])
 
 

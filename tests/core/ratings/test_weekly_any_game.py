@@ -5,8 +5,9 @@ from typing import Any
 from helpers import changes, imported, ladder, played, ranked
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from streams.core.events import RatingImported
+from streams.core.events import Player, RatingImported
 
 WEEK = "2026-W48"
 LEFT: list[str | None] = [None, "abandoned", "disconnected"]
@@ -18,9 +19,8 @@ def start(player_id: str, points: float, week: str | None = WEEK, games: int = 1
     return imported("weekly", player_id, points, games, week=week)
 
 
-def member(player_id: str, team: str, rank: int, left: str | None = None) -> dict[str, Any]:
-    fields = {} if left is None else {"left": left}
-    return ranked(player_id, rank, team=team, **fields)
+def member(player_id: str, team: str, rank: int, left: str | None = None) -> Player:
+    return ranked(player_id, rank, team=team, left=left)
 
 
 def any_game(count: int) -> st.SearchStrategy[list[tuple[int, int, str | None]]]:
@@ -57,7 +57,7 @@ def test_the_order_of_the_players_changes_nothing(
         for index, (row, team) in enumerate(zip(table, teams, strict=True))
     ]
 
-    def found(players: list[dict[str, Any]]) -> dict[str, Any]:
+    def found(players: list[Player]) -> dict[str, Any]:
         imports = [start(str(index), row[0] + stake) for index, row in enumerate(table)]
         fold = ladder("weekly", {"stake": stake})
         return {change["player_id"]: change for change in changes(fold, *imports, played("1", *players))}
@@ -69,9 +69,9 @@ def test_the_order_of_the_players_changes_nothing(
 def test_a_player_alone_and_a_team_of_one_are_the_same(table: list[tuple[int, int, str | None]]) -> None:
     figures = {str(index): row[0] for index, row in enumerate(table)}
     teams = [member(str(index), str(index), row[1], row[2]) for index, row in enumerate(table)]
-    alone = [{name: value for name, value in player.items() if name != "team"} for player in teams]
+    alone = [replace(player, team=None) for player in teams]
 
-    def found(players: list[dict[str, Any]]) -> list[Any]:
+    def found(players: list[Player]) -> list[Any]:
         imports = [start(*known) for known in figures.items()]
         return changes(ladder("weekly"), *imports, played("1", *players))
 

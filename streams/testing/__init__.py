@@ -1,0 +1,23 @@
+"""For programs that send games to Ladderlog or read what it publishes: what their tests need of it.
+
+Public: these names stay. `streams.testing.plugin` has the fixtures for pytest.
+"""
+
+from streams.testing.checker import Checker, Problem, problems
+from streams.testing.driver import CLUB_LADDERS, Driver, Published
+from streams.testing.makers import InvalidEventError, checked, club_games, finished, ranked, scored
+
+__all__ = [
+    "CLUB_LADDERS",
+    "Checker",
+    "Driver",
+    "InvalidEventError",
+    "Problem",
+    "Published",
+    "checked",
+    "club_games",
+    "finished",
+    "problems",
+    "ranked",
+    "scored",
+]
