@@ -1,19 +1,19 @@
 """What happens to topics and groups on a site: deleted, made again, emptied."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.protocol.admin import DeleteGroupsRequest
-from sites import PATIENCE, Site
+from sites import Site
 
-from streams.runtime.topics import ensure_topics, topics_on
+from streams.runtime.topics import ensure_topics
+from streams.testing import topics as testing_topics
 
 
 def delete_topics(site: Site, topics: Sequence[str]) -> None:
     """Delete topics, and wait until they are gone."""
-    asyncio.run(_delete_topics(site, list(topics)))
+    asyncio.run(testing_topics.delete_topics(site.settings.bootstrap_servers, topics))
 
 
 def make_again(site: Site, topics: Sequence[str]) -> None:
@@ -32,20 +32,6 @@ def empty(site: Site, topic: str) -> None:
 def delete_group(site: Site) -> None:
     """Delete the consumer group with its offsets, as the broker does when they expire."""
     asyncio.run(_delete_group(site))
-
-
-async def _delete_topics(site: Site, topics: list[str]) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=site.settings.bootstrap_servers)
-    await admin.start()
-    try:
-        await admin.delete_topics(topics)
-    finally:
-        await admin.close()
-    deadline = time.monotonic() + PATIENCE
-    while set(topics) & (await topics_on(site.settings.bootstrap_servers)).keys():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{topics} are still there")
-        await asyncio.sleep(0.1)
 
 
 async def _delete_group(site: Site) -> None:

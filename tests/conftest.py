@@ -15,6 +15,8 @@ from workers import Worker
 from streams.embedded.broker import EmbeddedBroker
 from streams.runtime.clock import CLOCK_FILE
 
+pytest_plugins = ["streams.testing.plugin"]
+
 _numbers = count(1)
 # Behind the games of all tests with a broker, so that none is of the future.
 _TODAY = "2026-12-08T12:00:00Z"
@@ -46,6 +48,12 @@ def broker() -> Iterator[EmbeddedBroker]:
     """Give the broker of this test session."""
     with EmbeddedBroker() as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def ladderlog_broker(broker: EmbeddedBroker) -> str:
+    """Give the same broker to the fixtures of the testing kit."""
+    return broker.bootstrap_servers
 
 
 @pytest.fixture

@@ -6,19 +6,16 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from aiokafka.errors import KafkaError
-from sites import Site, read_topic
+from sites import Site
 
-from streams.runtime.partition import Partition
-from streams.runtime.reader import await_settled
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import PartitionWriter
-
-BATCH = 300
+from streams.testing.topics import rate_log
 
 
 def work(site: Site, settings: Settings | None = None, *, at_most: int | None = None) -> None:
     """Apply what is on the log, at most so many records of each partition, in several transactions."""
-    asyncio.run(_work(site, settings or site.settings, at_most))
+    asyncio.run(rate_log(settings or site.settings, site.rules, at_most=at_most))
 
 
 def beside(site: Site, app_id: str, output_prefix: str | None = None) -> Settings:
@@ -42,27 +39,3 @@ async def writing(site: Site, partition: int) -> AsyncIterator[PartitionWriter]:
     settled = PartitionWriter(site.settings, partition)
     await settled.start()
     await settled.stop()
-
-
-async def _work(site: Site, settings: Settings, at_most: int | None) -> None:
-    while await _work_once(site, settings, at_most) and at_most is None:
-        # What was forwarded lies behind the ends that there were.
-        await await_settled(settings.bootstrap_servers, settings.input_topic, settings.partitions)
-
-
-async def _work_once(site: Site, settings: Settings, at_most: int | None) -> int:
-    """Return how many records were forwarded."""
-    found = await read_topic(settings.bootstrap_servers, settings.input_topic)
-    forwarded = 0
-    for number, records in found.items():
-        partition = Partition(settings, site.rules, number)
-        try:
-            await partition.open()
-            before = partition.counts.forwarded
-            left = [record for record in records if record.offset >= partition.next_offset][:at_most]
-            for start in range(0, len(left), BATCH):
-                await partition.apply(left[start : start + BATCH])
-            forwarded += partition.counts.forwarded - before
-        finally:
-            await partition.close()
-    return forwarded

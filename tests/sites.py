@@ -25,15 +25,16 @@ from streams.runtime.changelog import WATERMARK, decode_watermark
 from streams.runtime.produce import Sender, produce_events
 from streams.runtime.reader import await_settled
 from streams.runtime.settings import Settings
-from streams.runtime.topics import ensure_topics, partition_counts
+from streams.runtime.topics import ensure_topics
 from streams.testing import problems
+from streams.testing.topics import Records, read_topic
 
 PARTITIONS = 4
 # Much longer than anything here takes; a test that waits so long has failed.
 PATIENCE = 120.0
 _POLL = 0.1
 
-Records = dict[int, list[ConsumerRecord]]
+__all__ = ["read_topic"]
 
 
 @dataclass
@@ -283,24 +284,3 @@ class Load:
 
 async def _committed(consumer: AIOKafkaConsumer, tps: list[TopicPartition]) -> dict[int, int]:
     return {tp.partition: await consumer.committed(tp) or 0 for tp in tps}
-
-
-async def read_topic(servers: str, topic: str) -> Records:
-    """Read all committed records of a topic, by partition."""
-    counts = await partition_counts(servers, [topic])
-    tps = [TopicPartition(topic, partition) for partition in range(counts[topic])]
-    found: Records = {tp.partition: [] for tp in tps}
-    async with AIOKafkaConsumer(
-        bootstrap_servers=servers,
-        isolation_level="read_committed",
-        auto_offset_reset="earliest",
-        enable_auto_commit=False,
-        max_partition_fetch_bytes=8 * 1024 * 1024,
-    ) as consumer:
-        ends = await consumer.end_offsets(tps)
-        consumer.assign(tps)
-        for tp in tps:
-            while await consumer.position(tp) < ends[tp]:
-                for other, records in (await consumer.getmany(timeout_ms=200)).items():
-                    found[other.partition] += records
-    return found

@@ -1,6 +1,6 @@
 """For programs that send games to Ladderlog or read what it publishes: what their tests need of it.
 
-Public: these names stay. `streams.testing.plugin` has the fixtures for pytest.
+Public: these names stay, and so do the fixtures of `streams.testing.plugin` and what they yield.
 """
 
 from streams.testing.checker import Checker, Problem, problems
