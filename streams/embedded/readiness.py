@@ -22,7 +22,7 @@ def await_kafka(
     while time.monotonic() < deadline:
         check()
         # A client logs every refused connection as an error, a socket does not.
-        if _accepts(address):
+        if accepts(address):
             answered = _run(_describe(address))
             if answered is not None and answered == (cluster() or answered):
                 check()
@@ -31,7 +31,7 @@ def await_kafka(
     raise TimeoutError
 
 
-def _accepts(address: str) -> bool:
+def accepts(address: str) -> bool:
     """Say whether somebody listens on an address."""
     host, _, port = address.rpartition(":")
     try:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ import pytest
 from project import PROJECT
 from sites import PATIENCE
 
+from streams.embedded.readiness import accepts
 from streams.runtime.topics import topics_on
 from streams.testing.plugin import BOOTSTRAP_SERVERS, TEST_PREFIX
 
@@ -55,15 +55,6 @@ def start(folder: Path, options: Sequence[str], broker: str | None = None) -> su
     )
 
 
-def is_listening(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=1).close()
-    except OSError:
-        return False
-    return True
-
-
 def wait_for(condition: object, what: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():  # type: ignore[operator]
@@ -99,10 +90,10 @@ def test_tests_that_are_killed_leave_no_broker_and_no_files(tmp_path: Path, proc
         wait_for(lambda: all(file.exists() for file in files), "a broker has started")
         addresses = [file.read_text() for file in files]
         assert len(set(addresses)) == processes
-        assert all(map(is_listening, addresses))
+        assert all(map(accepts, addresses))
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
 
-    wait_for(lambda: not any(map(is_listening, addresses)), "the brokers end")
+    wait_for(lambda: not any(map(accepts, addresses)), "the brokers end")
     wait_for(lambda: not list(tmp_path.glob("ladderlog-kafka-*")), "their files are removed")
