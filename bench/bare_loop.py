@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 from aiokafka import TopicPartition
 
+from streams.runtime.connection import Connection
 from streams.runtime.reader import end_offset, new_reader
 from streams.wire.decode import decode_record
 
@@ -38,7 +39,7 @@ _WORK: dict[str, Callable[[Any], None]] = {"fetch": _fetch, "decode": _decode, "
 
 async def read(bootstrap: str, topic: str, work: Callable[[Any], None]) -> dict[str, float]:
     """Read a topic from its beginning to its end as of now, and give how long that took."""
-    reader = new_reader(bootstrap, max_poll_records=_MAX_POLL_RECORDS)
+    reader = new_reader(Connection(bootstrap), max_poll_records=_MAX_POLL_RECORDS)
     await reader.start()
     try:
         tp = TopicPartition(topic, 0)

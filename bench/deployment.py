@@ -86,7 +86,7 @@ async def append_times(settings: Settings, topic: str, records: int) -> tuple[fl
 @asynccontextmanager
 async def reader_of(settings: Settings, **options: Any) -> AsyncIterator[AIOKafkaConsumer]:
     """Run a read-committed consumer as long as the block."""
-    reader = new_reader(settings.bootstrap_servers, **options)
+    reader = new_reader(settings.connection, **options)
     await reader.start()
     try:
         yield reader

@@ -22,6 +22,7 @@ from streams.core.events import RATING_CHANGED
 from streams.core.rules import parse_ladders
 from streams.replay.audit import AuditRequest, audit
 from streams.runtime.changelog import WATERMARK, decode_watermark
+from streams.runtime.connection import Connection
 from streams.runtime.produce import Sender, produce_events
 from streams.runtime.reader import await_settled
 from streams.runtime.settings import Settings
@@ -215,7 +216,7 @@ class Site:
     async def _wanted(self) -> dict[int, int]:
         """Give the offset behind the last record of each partition, when all that is there is committed."""
         servers, topic = self.settings.bootstrap_servers, self.settings.input_topic
-        await await_settled(servers, topic, self.settings.partitions)
+        await await_settled(self.settings.connection, topic, self.settings.partitions)
         records = await read_topic(servers, topic)
         return {partition: found[-1].offset + 1 for partition, found in records.items() if found}
 

@@ -158,7 +158,7 @@ def with_partitions_there(settings: Settings) -> Settings:
 
     if is_given("--partitions"):
         return settings
-    there = asyncio.run(partition_counts(settings.bootstrap_servers, [settings.input_topic]))
+    there = asyncio.run(partition_counts(settings.connection, [settings.input_topic]))
     return replace(settings, partitions=there.get(settings.input_topic, settings.partitions))
 
 

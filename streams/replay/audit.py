@@ -85,7 +85,7 @@ async def audit(request: AuditRequest, start: Start = lambda _: lambda _: None) 
     states = await asyncio.gather(*(read_state(settings, partition) for partition in range(count)))
     ends = await _published_ends(settings)
     # What these transactions forwarded is on the log too.
-    await await_settled(settings.bootstrap_servers, settings.input_topic, count)
+    await await_settled(settings.connection, settings.input_topic, count)
     bounds = await read_bounds(settings, range(count))
     ranges = exact_ranges(bounds, snapshot_offsets(request, settings))
     advance = start(sum(s.end - s.start for s in ranges) + sum(ends.values()))
@@ -112,7 +112,7 @@ async def _published_ends(settings: Settings) -> dict[TopicPartition, int]:
     may be committed there some milliseconds later.
     """
     tps = await partitions_of(settings, *map(settings.topic, OUTPUT_TOPICS))
-    return await high_watermarks(settings.bootstrap_servers, tps)
+    return await high_watermarks(settings.connection, tps)
 
 
 class AuditRun:
@@ -253,7 +253,7 @@ class AuditRun:
         """See once which published partitions have lost their beginning."""
         if self._expected:
             return
-        async with reading(self._settings.bootstrap_servers) as reader:
+        async with reading(self._settings.connection) as reader:
             beginnings = await reader.beginning_offsets(list(self._ends))
         for tp, beginning in beginnings.items():
             if beginning > 0:
@@ -264,7 +264,7 @@ class AuditRun:
 
     async def _compare_partition(self, tp: TopicPartition, end: int) -> None:
         reached = 0
-        async with reading(self._settings.bootstrap_servers) as reader:
+        async with reading(self._settings.connection) as reader:
             async for records in read_up_to(reader, tp, None, end):
                 for record in records:
                     self._compare_record(record)

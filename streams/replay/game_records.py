@@ -74,7 +74,7 @@ class _StoryReader:
 
     async def _read_applied(self) -> dict[int, int]:
         topic = self._settings.input_topic
-        reader = new_reader(self._settings.bootstrap_servers, group_id=self._settings.app_id)
+        reader = new_reader(self._settings.connection, group_id=self._settings.app_id)
         await reader.start()
         try:
             return {
@@ -173,7 +173,7 @@ def _said(record: ConsumerRecord, event: Game | GameVoided | None) -> Said:
 
 
 async def _records(settings: Settings, tp: TopicPartition) -> AsyncIterator[ConsumerRecord]:
-    async with reading(settings.bootstrap_servers) as reader:
+    async with reading(settings.connection) as reader:
         async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
             for record in records:
                 yield record

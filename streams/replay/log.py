@@ -19,6 +19,7 @@ from streams.replay.folding import CorrectionsFound, PartitionFold, Rules
 from streams.replay.offset_ranges import Bounds, OffsetRange
 from streams.replay.positions import Position
 from streams.runtime.changelog import PartitionState
+from streams.runtime.connection import Connection
 from streams.runtime.homes import Homes, Place
 from streams.runtime.reader import end_offset, new_reader, read_up_to, reading
 from streams.runtime.settings import Settings
@@ -37,10 +38,10 @@ _offset = attrgetter("offset")
 
 async def partitions_of(settings: Settings, *topics: str) -> list[TopicPartition]:
     """Return all partitions of topics, as the broker has them. Raises ReplayError when a topic is missing."""
-    counts = await partition_counts(settings.bootstrap_servers, topics)
+    counts = await partition_counts(settings.connection, topics)
     for topic in topics:
         if topic not in counts:
-            raise ReplayError(f"topic {topic} is missing on {settings.bootstrap_servers}")
+            raise ReplayError(f"topic {topic} is missing on {settings.connection}")
     return [TopicPartition(topic, number) for topic in topics for number in range(counts[topic])]
 
 
@@ -53,7 +54,7 @@ async def read_bounds(
     settings: Settings, partitions: Sequence[int], start: Position | None = None, end: Position | None = None
 ) -> list[Bounds]:
     """Ask the broker for the bounds of partitions of the input, and for the offsets of places in them."""
-    async with reading(settings.bootstrap_servers) as reader:
+    async with reading(settings.connection) as reader:
         all_bounds = []
         for partition in partitions:
             tp = TopicPartition(settings.input_topic, partition)
@@ -65,7 +66,7 @@ async def read_bounds(
 
 
 async def records_between(
-    bootstrap_servers: str, tp: TopicPartition, start: int, end: int
+    connection: Connection, tp: TopicPartition, start: int, end: int
 ) -> AsyncIterator[list[ConsumerRecord]]:
     """Yield the committed records of a partition from `start` up to, not with, `end`; the reader is its own.
 
@@ -73,7 +74,7 @@ async def records_between(
     """
     if start >= end:
         return
-    async with _exact_reader(bootstrap_servers) as reader:
+    async with _exact_reader(connection) as reader:
         try:
             async for records in read_up_to(reader, tp, start, end):
                 yield records
@@ -126,7 +127,7 @@ class PartitionReplay:
                     await self._begin_again(corrections)
 
     async def _fold_up_to(self, end: int) -> None:
-        async for records in records_between(self._settings.bootstrap_servers, self._tp, self._next, end):
+        async for records in records_between(self._settings.connection, self._tp, self._next, end):
             await self._apply(records)
         self._next = end
 
@@ -174,7 +175,7 @@ async def read_plan(
     plan = CorrectionPlan(settings.app_id)
     beginnings = Beginnings(rules)
     tp = TopicPartition(settings.input_topic, place.partition)
-    between = records_between(settings.bootstrap_servers, tp, offset_range.start, offset_range.end)
+    between = records_between(settings.connection, tp, offset_range.start, offset_range.end)
     async for records in between:
         for record in records:
             if _may_correct(record):
@@ -197,9 +198,9 @@ def _may_correct(record: ConsumerRecord) -> bool:
 
 
 @asynccontextmanager
-async def _exact_reader(bootstrap_servers: str) -> AsyncIterator[AIOKafkaConsumer]:
+async def _exact_reader(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
     """Return a reader that does not jump to the beginning when the records it wants are gone."""
-    reader = new_reader(bootstrap_servers, auto_offset_reset="none")
+    reader = new_reader(connection, auto_offset_reset="none")
     await reader.start()
     try:
         yield reader

@@ -147,7 +147,7 @@ class _Restore:
         numbers = range(settings.partitions)
         if not self._request.dry_run:
             # What former owners forwarded is on the log too.
-            await await_settled(settings.bootstrap_servers, settings.input_topic, settings.partitions)
+            await await_settled(settings.connection, settings.input_topic, settings.partitions)
         ranges = exact_ranges(await read_bounds(settings, numbers), self._snapshot_offsets())
         found = await asyncio.gather(*map(self._find, numbers))
         self._check_ends(found)
@@ -193,7 +193,7 @@ class _Restore:
 
     async def _find(self, number: int) -> _Found:
         tp = TopicPartition(self._settings.input_topic, number)
-        servers = self._settings.bootstrap_servers
+        servers = self._settings.connection
         reader = new_reader(servers, group_id=self._settings.app_id)
         await reader.start()
         try:
@@ -219,8 +219,8 @@ class _Restore:
         """
         tps = await partitions_of(self._settings, *map(self._settings.topic, OUTPUT_TOPICS))
         if not self._request.dry_run:
-            return await high_watermarks(self._settings.bootstrap_servers, tps)
-        reader = new_reader(self._settings.bootstrap_servers)
+            return await high_watermarks(self._settings.connection, tps)
+        reader = new_reader(self._settings.connection)
         await reader.start()
         try:
             return dict(await reader.end_offsets(tps))

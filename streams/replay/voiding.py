@@ -121,7 +121,7 @@ async def void(settings: Settings, ladder: str, game_ids: Iterable[str], reason:
 
 async def _events(settings: Settings, tp: TopicPartition) -> AsyncIterator[Game | GameVoided]:
     """Yield the games of a partition and what was taken back; what is no valid event is passed over."""
-    async with reading(settings.bootstrap_servers) as reader:
+    async with reading(settings.connection) as reader:
         async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
             for record in records:
                 with suppress(Rejected):

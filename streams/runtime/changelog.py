@@ -37,7 +37,7 @@ class PartitionState:
 
 async def read_state(settings: Settings, partition: int) -> PartitionState:
     """Return a partition's state as of its last committed transaction; of offset 0 when there was none."""
-    async with reading(settings.bootstrap_servers) as reader:
+    async with reading(settings.connection) as reader:
         rows, _ = await read_changelog(reader, TopicPartition(settings.changelog_topic, partition))
     offset, counts = decode_watermark(rows.pop(WATERMARK, None))
     manifest = decode_manifest(rows.pop(MANIFEST, None))

@@ -77,7 +77,7 @@ def _state_text(week: CompetitionClosed) -> str:
 async def _read_closed(settings: Settings, partition: int) -> dict[tuple[str, str], CompetitionClosed]:
     tp = TopicPartition(settings.topic(COMPETITION_CLOSED), partition)
     last: dict[tuple[str, str], CompetitionClosed] = {}
-    async with reading(settings.bootstrap_servers) as reader:
+    async with reading(settings.connection) as reader:
         async for records in read_up_to(reader, tp, None, await end_offset(reader, tp)):
             for record in records:
                 closed = msgspec.json.decode(record.value, type=CompetitionClosed)

@@ -54,7 +54,7 @@ async def find_topics(settings: Settings) -> Settings:
     Raises NoDeploymentError when the changelog, the input or a topic published to is missing, and
     PartitionsChangedError when the deployment began with another number of partitions.
     """
-    topics = await topics_on(settings.bootstrap_servers)
+    topics = await topics_on(settings.connection)
     if settings.changelog_topic not in topics or settings.input_topic not in topics:
         raise NoDeploymentError(_no_deployment(settings, topics))
     missing = [topic for topic in settings.all_topics if topic not in topics]
@@ -68,7 +68,7 @@ async def find_topics(settings: Settings) -> Settings:
 
 async def check_input(settings: Settings) -> None:
     """Raise NoDeploymentError when the input topic is missing."""
-    topics = await topics_on(settings.bootstrap_servers)
+    topics = await topics_on(settings.connection)
     if settings.input_topic not in topics:
         raise NoDeploymentError(_no_deployment(settings, topics))
 
@@ -91,7 +91,7 @@ def deployments_on(topics: Iterable[str]) -> list[tuple[str, str]]:
 
 
 async def _read_manifest(settings: Settings, partition: int) -> Manifest | None:
-    async with reading(settings.bootstrap_servers) as reader:
+    async with reading(settings.connection) as reader:
         rows, _ = await read_changelog(reader, TopicPartition(settings.changelog_topic, partition))
     return decode_manifest(rows.get(MANIFEST))
 
@@ -104,7 +104,7 @@ def _no_deployment(settings: Settings, topics: Mapping[str, int]) -> str:
     ]
     asked = f"no deployment {settings.app_id!r} with topic prefix {settings.topic_prefix!r}"
     return (
-        f"there is {asked} on {settings.bootstrap_servers}. "
+        f"there is {asked} on {settings.connection}. "
         + (f"There are: {'; '.join(there)}. " if there else "")
         + "`ladderlog topics` with the same options creates what is missing"
     )

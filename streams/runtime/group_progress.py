@@ -46,12 +46,12 @@ class GroupProgress:
 
     async def _first_offset(self, tp: TopicPartition, start: int) -> int | None:
         """Return the offset of the first record from `start` on; the rest may be transaction markers."""
-        async with reading(self._settings.bootstrap_servers) as reader:
+        async with reading(self._settings.connection) as reader:
             return await first_offset(reader, tp, start)
 
     async def _started_reader(self) -> AIOKafkaConsumer:
         if self._reader is None:
-            reader = new_reader(self._settings.bootstrap_servers, group_id=self._settings.app_id)
+            reader = new_reader(self._settings.connection, group_id=self._settings.app_id)
             await reader.start()
             self._reader = reader
         return self._reader

@@ -30,7 +30,7 @@ async def check_partitions(settings: Settings) -> int | None:
     Raises PartitionsChangedError when the deployment began with another number.
     """
     topics = (settings.input_topic, settings.changelog_topic)
-    counts = await partition_counts(settings.bootstrap_servers, topics)
+    counts = await partition_counts(settings.connection, topics)
     now = counts.get(settings.input_topic)
     began_with = deployment_partitions(settings, counts)
     if now is not None and began_with is not None:

@@ -77,7 +77,7 @@ class Partition:
         # What the changelog does not say yet of the rules it is made by.
         self._manifest: Manifest | None = None
         self._writer = PartitionWriter(settings, partition, transaction_timeout_ms)
-        self._log_probe = LogProbe(settings.bootstrap_servers, self.tp)
+        self._log_probe = LogProbe(settings.connection, self.tp)
         self._week_timer = WeekTimer(self._log_probe, GroupProgress(settings))
         self._forwards = forwards
         self._fold_here = at_home(self._fold, self.place)
@@ -193,10 +193,10 @@ class Partition:
 
     async def _load(self) -> int | None:
         """Load the rows and check them; return their number, or None when those held are still right."""
-        reader = new_reader(self.settings.bootstrap_servers, group_id=self.settings.app_id)
+        reader = new_reader(self.settings.connection, group_id=self.settings.app_id)
         await reader.start()
         try:
-            log_ends = await high_watermarks(self.settings.bootstrap_servers, [self.tp])
+            log_ends = await high_watermarks(self.settings.connection, [self.tp])
             self._week_timer.start(log_ends[self.tp], self._writer.homes.partitions)
             end = await end_offset(reader, self._changelog)
             committed = await reader.committed(self.tp)

@@ -39,7 +39,7 @@ class Sender:
         self._number = 0
         self._under_way: list[tuple[int, asyncio.Future[Any]]] = []
         self._producer = AIOKafkaProducer(
-            bootstrap_servers=settings.bootstrap_servers,
+            **settings.connection.client_arguments(),
             enable_idempotence=True,
             acks="all",
             linger_ms=_LINGER_MS,

@@ -10,6 +10,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
 from streams.runtime import header_names
+from streams.runtime.connection import Connection
 
 header_names.install()
 
@@ -21,11 +22,11 @@ _SETTLING_SECONDS = 10.0
 
 
 def new_reader(
-    bootstrap_servers: str, *, auto_offset_reset: str = "earliest", **options: Any
+    connection: Connection, *, auto_offset_reset: str = "earliest", **options: Any
 ) -> AIOKafkaConsumer:
     """Return a consumer, not started, that reads committed records of assigned partitions only."""
     return AIOKafkaConsumer(
-        bootstrap_servers=bootstrap_servers,
+        **connection.client_arguments(),
         isolation_level="read_committed",
         auto_offset_reset=auto_offset_reset,
         enable_auto_commit=False,
@@ -36,9 +37,9 @@ def new_reader(
 
 
 @asynccontextmanager
-async def reading(bootstrap_servers: str) -> AsyncIterator[AIOKafkaConsumer]:
+async def reading(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
     """Yield a started reader, and stop it at the end of the block."""
-    reader = new_reader(bootstrap_servers)
+    reader = new_reader(connection)
     await reader.start()
     try:
         yield reader
@@ -52,12 +53,12 @@ async def end_offset(reader: AIOKafkaConsumer, tp: TopicPartition) -> int:
     return int(ends[tp])
 
 
-async def high_watermarks(bootstrap_servers: str, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+async def high_watermarks(connection: Connection, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
     """Return the offset behind the last record of each partition, committed or not.
 
     The last stable offset is lower as long as any producer's transaction is open.
     """
-    reader = AIOKafkaConsumer(bootstrap_servers=bootstrap_servers, enable_auto_commit=False)
+    reader = AIOKafkaConsumer(**connection.client_arguments(), enable_auto_commit=False)
     await reader.start()
     try:
         return dict(await reader.end_offsets(list(tps)))
@@ -65,16 +66,16 @@ async def high_watermarks(bootstrap_servers: str, tps: Sequence[TopicPartition])
         await reader.stop()
 
 
-async def await_settled(bootstrap_servers: str, topic: str, partitions: int) -> None:
+async def await_settled(connection: Connection, topic: str, partitions: int) -> None:
     """Wait until what was committed by now can be read in all partitions of a topic.
 
     A commit is answered some milliseconds before its markers are in the log. Transactions that are open for
     longer than `_SETTLING_SECONDS` are not waited for.
     """
     tps = [TopicPartition(topic, number) for number in range(partitions)]
-    ends = await high_watermarks(bootstrap_servers, tps)
+    ends = await high_watermarks(connection, tps)
     deadline = time.monotonic() + _SETTLING_SECONDS
-    async with reading(bootstrap_servers) as reader:
+    async with reading(connection) as reader:
         while time.monotonic() < deadline:
             readable = await reader.end_offsets(tps)
             if all(readable[tp] >= ends[tp] for tp in tps):
@@ -120,9 +121,9 @@ async def first_offset(reader: AIOKafkaConsumer, tp: TopicPartition, start: int)
 class LogProbe:
     """Asks the broker what lies in one partition; its reader is started for the first question."""
 
-    def __init__(self, bootstrap_servers: str, tp: TopicPartition) -> None:
+    def __init__(self, connection: Connection, tp: TopicPartition) -> None:
         self.tp = tp
-        self._bootstrap_servers = bootstrap_servers
+        self._connection = connection
         self._reader: AIOKafkaConsumer | None = None
 
     async def end_offset(self) -> int:
@@ -141,6 +142,6 @@ class LogProbe:
 
     async def _started_reader(self) -> AIOKafkaConsumer:
         if self._reader is None:
-            self._reader = new_reader(self._bootstrap_servers)
+            self._reader = new_reader(self._connection)
             await self._reader.start()
         return self._reader

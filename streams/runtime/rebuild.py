@@ -111,7 +111,7 @@ class _Rebuild:
         """Return what the corrections that are on the log now change, in force unless `dry_run`."""
         # In this order: what the rows are of lies on the log before its end.
         state = await read_state(self._settings, self._tp.partition)
-        async with reading(self._settings.bootstrap_servers) as reader:
+        async with reading(self._settings.connection) as reader:
             known = await end_offset(reader, self._tp)
         await self._plan_corrections(known, progress)
         ladders = [ladder for ladder in self._plan.may_be_pending() if ladder in self._rules]
@@ -265,7 +265,7 @@ class _Rebuild:
         """
         if start is not None and start >= end:
             return
-        async with reading(self._settings.bootstrap_servers) as reader:
+        async with reading(self._settings.connection) as reader:
             readable = await end_offset(reader, self._tp)
             if readable < end:
                 raise RebuildError(

@@ -111,7 +111,7 @@ async def repartition(
         if not layout.has_grown:
             # First how far the deployment is, then where the log ends: what it forwarded until then is there.
             layout = replace(layout, first_unread=await _first_unread(old, began_with))
-            await await_settled(old.bootstrap_servers, old.input_topic, partitions)
+            await await_settled(old.connection, old.input_topic, partitions)
         await copying.run(layout)
         report.behind = await copying.behind(layout)
     return report
@@ -121,7 +121,7 @@ async def _fence(old: Settings, began_with: int) -> None:
     """End the workers of a deployment that cannot go on, so that none forwards what is copied from now on."""
     for number in range(began_with):
         producer = AIOKafkaProducer(
-            bootstrap_servers=old.bootstrap_servers, transactional_id=old.transactional_id(number)
+            **old.connection.client_arguments(), transactional_id=old.transactional_id(number)
         )
         await producer.start()
         await producer.stop()
@@ -139,7 +139,7 @@ async def _check_layout(old: Settings, layout: _Layout) -> None:
 async def _partitions(old: Settings) -> tuple[int, int]:
     """Return how many partitions the input has, and how many the deployment began with."""
     topics = (old.input_topic, old.changelog_topic)
-    counts = await partition_counts(old.bootstrap_servers, topics)
+    counts = await partition_counts(old.connection, topics)
     for topic in topics:
         if topic not in counts:
             raise RepartitionError(
@@ -179,7 +179,7 @@ async def _copying(
     old: Settings, new: Settings, report: RepartitionReport, advance: Callable[[int], object]
 ) -> AsyncIterator["_Copying"]:
     producer = AIOKafkaProducer(
-        bootstrap_servers=old.bootstrap_servers,
+        **old.connection.client_arguments(),
         # Another copy into the same topics is fenced, and what it left open is aborted.
         transactional_id=f"ladderlog-repartition-{new.input_topic}",
         acks="all",
@@ -216,7 +216,7 @@ class _Copying:
     async def check_target(self, layout: _Layout) -> None:
         """Raise RepartitionError when the new log has records that no copy has written."""
         tps = [TopicPartition(self._new.input_topic, number) for number in range(self._new.partitions)]
-        ends = await high_watermarks(self._new.bootstrap_servers, tps)
+        ends = await high_watermarks(self._new.connection, tps)
         committed = [await self._committed(_Pass.HOME, tp) for tp in _old_partitions(self._old, layout)]
         if any(ends.values()) and not any(committed):
             raise RepartitionError(
@@ -250,7 +250,7 @@ class _Copying:
             start = max(start, layout.first_unread.get(tp.partition, 0))
         if start >= end:
             return
-        async with reading(self._old.bootstrap_servers) as reader:
+        async with reading(self._old.connection) as reader:
             async for records in read_up_to(reader, tp, start, end):
                 await self._write(layout, taking, tp, records)
                 self._advance(len(records))
@@ -305,7 +305,7 @@ class _Copying:
     async def _committed(self, taking: _Pass, tp: TopicPartition) -> int:
         known = self._next.get((taking, tp))
         if known is None:
-            reader = new_reader(self._old.bootstrap_servers, group_id=self._group(taking))
+            reader = new_reader(self._old.connection, group_id=self._group(taking))
             await reader.start()
             try:
                 known = self._next[taking, tp] = int(await reader.committed(tp) or 0)
@@ -314,11 +314,11 @@ class _Copying:
         return known
 
     async def _ends(self, layout: _Layout) -> dict[TopicPartition, int]:
-        async with reading(self._old.bootstrap_servers) as reader:
+        async with reading(self._old.connection) as reader:
             return dict(await reader.end_offsets(_old_partitions(self._old, layout)))
 
     async def _has_record(self, tp: TopicPartition, start: int, end: int) -> bool:
-        async with reading(self._old.bootstrap_servers) as reader:
+        async with reading(self._old.connection) as reader:
             first = await first_offset(reader, tp, start)
         return first is not None and first < end
 

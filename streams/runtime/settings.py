@@ -1,8 +1,10 @@
 """Where the broker is and what the topics are called."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from streams.core.events import COMPETITION_CLOSED, GAME_FINISHED, GAME_IGNORED, GAME_REJECTED, RATING_CHANGED
+from streams.runtime.connection import Connection, Security
 
 CHANGELOG_SUFFIX = "-ladders-tables"
 OUTPUT_TOPICS = (RATING_CHANGED, COMPETITION_CLOSED, GAME_IGNORED, GAME_REJECTED)
@@ -24,6 +26,12 @@ class Settings:
     partitions: int = 4
     replication: int = 1
     output_prefix: str | None = None
+    security: Security = field(default_factory=Security)
+
+    @cached_property
+    def connection(self) -> Connection:
+        """Return where the broker is and how to reach it: what every client is made with."""
+        return Connection(self.bootstrap_servers, self.security)
 
     def topic(self, name: str) -> str:
         """Return the full name of a topic, such as `rating-changed`."""

@@ -34,7 +34,7 @@ async def check_outputs(settings: Settings, *, shared: bool) -> None:
 
     `shared` says that another deployment's events in the same topics are meant.
     """
-    topics = await topics_on(settings.bootstrap_servers)
+    topics = await topics_on(settings.connection)
     if not await _is_empty(settings, _partitions(topics, [settings.changelog_topic])):
         return
     outputs = list(map(settings.topic, OUTPUT_TOPICS))
@@ -71,7 +71,7 @@ def _source(settings: Settings, record: ConsumerRecord) -> str:
 async def _is_empty(settings: Settings, tps: Sequence[TopicPartition]) -> bool:
     """Say whether no partition has a committed record; looked for from their beginnings on."""
     for tp in tps:
-        async with reading(settings.bootstrap_servers) as reader:
+        async with reading(settings.connection) as reader:
             begins = await reader.beginning_offsets([tp])
             if await first_offset(reader, tp, begins[tp]) is not None:
                 return False
@@ -80,7 +80,7 @@ async def _is_empty(settings: Settings, tps: Sequence[TopicPartition]) -> bool:
 
 async def _last_records(settings: Settings, tps: Sequence[TopicPartition]) -> list[ConsumerRecord]:
     """Return the last committed records of each partition: some of every partition that has any."""
-    async with reading(settings.bootstrap_servers) as reader:
+    async with reading(settings.connection) as reader:
         ends = await reader.end_offsets(tps)
         begins = await reader.beginning_offsets(tps)
     records: list[ConsumerRecord] = []
@@ -91,7 +91,7 @@ async def _last_records(settings: Settings, tps: Sequence[TopicPartition]) -> li
         while not found and start > begins[tp]:
             start = max(begins[tp], ends[tp] - last_offsets)
             last_offsets *= 10
-            async with reading(settings.bootstrap_servers) as reader:
+            async with reading(settings.connection) as reader:
                 async for some in read_up_to(reader, tp, start, ends[tp]):
                     found += some
         records += found

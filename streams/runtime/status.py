@@ -79,7 +79,7 @@ async def members(settings: Settings) -> int:
 
     Raises KafkaError when the broker has no answer for long.
     """
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
+    admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
     await admin.start()
     try:
         responses = await _described(admin, settings.app_id)
@@ -103,7 +103,7 @@ async def _described(admin: AIOKafkaAdminClient, group: str) -> Any:
 
 async def _status(settings: Settings, partition: int, state: PartitionState) -> PartitionStatus:
     tp = TopicPartition(settings.input_topic, partition)
-    async with reading(settings.bootstrap_servers) as reader:
+    async with reading(settings.connection) as reader:
         first = await first_offset(reader, tp, state.offset)
         behind = 0 if first is None else await end_offset(reader, tp) - first
     return PartitionStatus(partition, state.offset, behind, state.counts, pending_of(state.rows))

@@ -50,7 +50,7 @@ class TopicWatch:
             self._reached = now
         offsets = {partition: partition.next_offset for partition in partitions if partition.is_open}
         try:
-            topics = await topics_on(self._settings.bootstrap_servers)
+            topics = await topics_on(self._settings.connection)
             missing = [topic for topic in self._settings.all_topics if topic not in topics]
             ends = {} if missing or not offsets else await self._ends(offsets)
         except (KafkaError, TimeoutError) as error:
@@ -61,14 +61,12 @@ class TopicWatch:
         return _made_again((partition, offset, ends[partition.tp]) for partition, offset in offsets.items())
 
     async def _ends(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        return await high_watermarks(
-            self._settings.bootstrap_servers, [partition.tp for partition in partitions]
-        )
+        return await high_watermarks(self._settings.connection, [partition.tp for partition in partitions])
 
     def _unreachable(self, error: Exception, now: float) -> Ending | None:
         away = now - (now if self._reached is None else self._reached)
         cause = str(error) or type(error).__name__
-        servers = self._settings.bootstrap_servers
+        servers = self._settings.connection
         if away < UNREACHABLE_AFTER:
             log.warning("the broker at %s does not answer: %s", servers, cause)
             return None

@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
 
+from streams.runtime.connection import Connection
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.runtime.topic_settings import Config, Finding, findings
 from streams.wire.decode_fast import MAX_RECORD_BYTES
@@ -70,7 +71,7 @@ async def await_broker(settings: Settings, seconds: float) -> None:
     """Wait for the broker to answer, at most so long. Raises KafkaError when it does not."""
     deadline = time.monotonic() + seconds
     while True:
-        admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
+        admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
         try:
             await admin.start()
         except KafkaError:
@@ -88,7 +89,7 @@ async def ensure_topics(settings: Settings) -> list[TopicReport]:
 
     Raises KafkaError when the broker cannot be reached or refuses.
     """
-    async with _administering(settings.bootstrap_servers) as admin:
+    async with _administering(settings.connection) as admin:
         specs = topic_specs(settings)
         created = {spec.name for spec in specs if await _create(admin, spec)}
         await _await_created(admin, created)
@@ -98,33 +99,33 @@ async def ensure_topics(settings: Settings) -> list[TopicReport]:
 
 async def check_topics(settings: Settings) -> list[TopicReport]:
     """Return every topic with what is wrong with it, missing ones included, without creating any."""
-    async with _administering(settings.bootstrap_servers) as admin:
+    async with _administering(settings.connection) as admin:
         specs = topic_specs(settings)
         found = await _findings(admin, specs, settings)
     return [TopicReport(spec, created=False, findings=tuple(found.get(spec.name, ()))) for spec in specs]
 
 
-async def topics_on(bootstrap_servers: str) -> dict[str, int]:
+async def topics_on(connection: Connection) -> dict[str, int]:
     """Return the number of partitions of every topic there is. Raises KafkaError when nobody answers.
 
     All are asked for: a broker may create a topic that is asked for by its name, and whoever asks a missing
     one for its offsets waits until the request times out. So this is asked first.
     """
-    async with _administering(bootstrap_servers) as admin:
+    async with _administering(connection) as admin:
         described = await admin.describe_topics()
     # One that has just been created may have no leader yet; there it is all the same.
     return {topic["topic"]: len(topic["partitions"]) for topic in described}
 
 
-async def partition_counts(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, int]:
+async def partition_counts(connection: Connection, topics: Iterable[str]) -> dict[str, int]:
     """Return how many partitions each topic has; a topic that is missing is left out."""
-    there = await topics_on(bootstrap_servers)
+    there = await topics_on(connection)
     return {topic: there[topic] for topic in topics if topic in there}
 
 
 @asynccontextmanager
-async def _administering(bootstrap_servers: str) -> AsyncIterator[AIOKafkaAdminClient]:
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap_servers)
+async def _administering(connection: Connection) -> AsyncIterator[AIOKafkaAdminClient]:
+    admin = AIOKafkaAdminClient(**connection.client_arguments())
     await admin.start()
     try:
         yield admin

@@ -58,7 +58,7 @@ class PartitionWriter:
         of partitions than the deployment began with.
         """
         producer = AIOKafkaProducer(
-            bootstrap_servers=self._settings.bootstrap_servers,
+            **self._settings.connection.client_arguments(),
             transactional_id=self._settings.transactional_id(self._partition),
             transaction_timeout_ms=self._timeout_ms,
             acks="all",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 
+from streams.runtime.connection import Connection
 from streams.runtime.partition import Partition
 from streams.runtime.reader import end_offset, first_offset, reading
 
@@ -24,9 +25,9 @@ STUCK_AFTER = 20.0
 class Watchdog:
     """Looks at the owned partitions now and then; `reader` is for it alone, and is assigned nothing."""
 
-    def __init__(self, reader: AIOKafkaConsumer, bootstrap_servers: str) -> None:
+    def __init__(self, reader: AIOKafkaConsumer, connection: Connection) -> None:
         self._reader = reader
-        self._bootstrap_servers = bootstrap_servers
+        self._connection = connection
         self._offsets: dict[Partition, int] = {}
         self._behind_since: dict[Partition, float] = {}
         # From an offset up to the end there are only transaction markers.
@@ -58,7 +59,7 @@ class Watchdog:
             end = await end_offset(self._reader, partition.tp)
             if offset >= end or self._empty.get(partition) == (offset, end):
                 return False
-            async with reading(self._bootstrap_servers) as reader:
+            async with reading(self._connection) as reader:
                 first = await first_offset(reader, partition.tp, offset)
         except (KafkaError, TimeoutError) as error:
             log.warning("the broker does not say what %s has from %d on: %s", partition.tp, offset, error)

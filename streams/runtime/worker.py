@@ -72,7 +72,7 @@ def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, writes_inpu
     """Return the Faust app of a worker."""
     app = faust.App(
         settings.app_id,
-        broker=f"kafka://{settings.bootstrap_servers.replace(',', ';')}",
+        **settings.connection.faust_arguments(),
         store="memory://",
         datadir=str(_faust_folder()),
         web_enabled=False,
@@ -194,8 +194,8 @@ def _counted(partitions: list[Partition]) -> str:
 
 async def _watch(app: faust.App, settings: Settings, assignment: Assignment) -> None:
     """End the process when a partition is stuck: others can take it over."""
-    async with reading(settings.bootstrap_servers) as reader:
-        watchdog = Watchdog(reader, settings.bootstrap_servers)
+    async with reading(settings.connection) as reader:
+        watchdog = Watchdog(reader, settings.connection)
         while not app.should_stop:
             await app.sleep(CHECK_INTERVAL)
             stuck = await watchdog.stuck(assignment.partitions, time.monotonic())

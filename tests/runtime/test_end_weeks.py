@@ -281,7 +281,7 @@ async def records_and_offsets(site: Site) -> tuple[int, int]:
     """Count the records on the log of the partition, and give its end."""
     records = (await read_topic(site.settings.bootstrap_servers, site.settings.input_topic))[NUMBER]
     tp = TopicPartition(site.settings.input_topic, NUMBER)
-    return len(records), (await high_watermarks(site.settings.bootstrap_servers, [tp]))[tp]
+    return len(records), (await high_watermarks(site.settings.connection, [tp]))[tp]
 
 
 @asynccontextmanager

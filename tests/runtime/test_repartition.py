@@ -317,7 +317,7 @@ def wait_for_records(new: Site, count: int) -> None:
 
 def records_in(new: Site) -> int:
     """Count the records of a log that may not be there yet."""
-    counts = asyncio.run(partition_counts(new.settings.bootstrap_servers, [new.settings.input_topic]))
+    counts = asyncio.run(partition_counts(new.settings.connection, [new.settings.input_topic]))
     return sum(map(len, new.read(new.settings.input_topic).values())) if counts else 0
 
 

@@ -44,7 +44,7 @@ async def forward(site: Site) -> None:
     """Own the other partition for as long as it takes to read it."""
     async with opened(site, AWAY) as partition:
         await read(site, partition)
-    await await_settled(site.settings.bootstrap_servers, site.settings.input_topic, 4)
+    await await_settled(site.settings.connection, site.settings.input_topic, 4)
 
 
 def test_a_week_waits_for_games_that_nobody_has_forwarded(site: Site) -> None:

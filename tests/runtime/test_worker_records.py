@@ -235,9 +235,9 @@ async def checked(site: Site, next_offsets: dict[int, int], moments: list[float]
     for partition in partitions:
         partition.next_offset = next_offsets[partition.tp.partition]
         partition.is_open = True
-    servers = site.settings.bootstrap_servers
-    async with reading(servers) as reader:
-        watches = [(partition, Watchdog(reader, servers)) for partition in partitions]
+    connection = site.settings.connection
+    async with reading(connection) as reader:
+        watches = [(partition, Watchdog(reader, connection)) for partition in partitions]
         return {
             partition.tp.partition
             for partition, watch in watches
