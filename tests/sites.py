@@ -22,7 +22,6 @@ from streams.core.events import RATING_CHANGED
 from streams.core.rules import parse_ladders
 from streams.replay.audit import AuditRequest, audit
 from streams.runtime.changelog import WATERMARK, decode_watermark
-from streams.runtime.connection import Connection
 from streams.runtime.produce import Sender, produce_events
 from streams.runtime.reader import await_settled
 from streams.runtime.settings import Settings

@@ -193,14 +193,14 @@ class _Restore:
 
     async def _find(self, number: int) -> _Found:
         tp = TopicPartition(self._settings.input_topic, number)
-        servers = self._settings.connection
-        reader = new_reader(servers, group_id=self._settings.app_id)
+        connection = self._settings.connection
+        reader = new_reader(connection, group_id=self._settings.app_id)
         await reader.start()
         try:
             committed = await reader.committed(tp)
         finally:
             await reader.stop()
-        ends = await high_watermarks(servers, [tp])
+        ends = await high_watermarks(connection, [tp])
         return _Found(await read_state(self._settings, number), committed, ends[tp])
 
     def _check_ends(self, found: Sequence[_Found]) -> None:

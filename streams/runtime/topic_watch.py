@@ -66,7 +66,7 @@ class TopicWatch:
     def _unreachable(self, error: Exception, now: float) -> Ending | None:
         away = now - (now if self._reached is None else self._reached)
         cause = str(error) or type(error).__name__
-        servers = self._settings.connection
+        servers = self._settings.bootstrap_servers
         if away < UNREACHABLE_AFTER:
             log.warning("the broker at %s does not answer: %s", servers, cause)
             return None

@@ -9,6 +9,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.structs import ConsumerRecord
 
 from streams.core.rules import LadderRules
+from streams.runtime.connection import Connection
 from streams.runtime.partition import Partition
 from streams.runtime.reader import await_settled, reading
 from streams.runtime.settings import Settings
@@ -26,10 +27,10 @@ Records = dict[int, list[ConsumerRecord]]
 
 async def read_topic(bootstrap_servers: str, topic: str) -> Records:
     """Return all committed records of a topic (its full name), by partition."""
-    counts = await partition_counts(bootstrap_servers, [topic])
+    counts = await partition_counts(Connection(bootstrap_servers), [topic])
     tps = [TopicPartition(topic, partition) for partition in range(counts[topic])]
     read: Records = {tp.partition: [] for tp in tps}
-    async with reading(bootstrap_servers) as reader:
+    async with reading(Connection(bootstrap_servers)) as reader:
         ends = await reader.end_offsets(tps)
         reader.assign(tps)
         for tp in tps:
@@ -48,7 +49,7 @@ async def rate_log(
     """
     while await _rate_once(settings, rules, at_most) and at_most is None:
         # What was forwarded lies behind the ends that there were.
-        await await_settled(settings.bootstrap_servers, settings.input_topic, settings.partitions)
+        await await_settled(settings.connection, settings.input_topic, settings.partitions)
 
 
 async def delete_topics(bootstrap_servers: str, topics: Collection[str]) -> None:
@@ -60,7 +61,7 @@ async def delete_topics(bootstrap_servers: str, topics: Collection[str]) -> None
     finally:
         await admin.close()
     deadline = time.monotonic() + _PATIENCE
-    while set(topics) & (await topics_on(bootstrap_servers)).keys():
+    while set(topics) & (await topics_on(Connection(bootstrap_servers))).keys():
         if time.monotonic() > deadline:
             raise TimeoutError(f"{', '.join(topics)} are still there after {_PATIENCE:.0f} seconds")
         await asyncio.sleep(_POLL_SECONDS)
