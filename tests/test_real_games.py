@@ -18,13 +18,16 @@ from typing import Any, NamedTuple
 
 import orjson
 import pytest
+from helpers import Shown, as_read
 from project import PROJECT
 
+from streams.core.events import RATING_CHANGED
 from streams.core.outcomes import OutcomeCounts
 from streams.core.ratings import SYSTEMS
 from streams.core.rules import LadderRules, parse_ladders
 from streams.core.tally import Tally
 from streams.files.rate import RateFiles, rate_lines
+from streams.testing import problems
 
 REPOSITORY = PROJECT
 GAMES = REPOSITORY.parent / "shared" / "data"
@@ -150,22 +153,10 @@ def test_the_changes_of_two_bga_players_who_are_no_newcomers_sum_to_nothing(name
 
 
 @every_file
-def test_every_sequence_counts_from_1_and_goes_on_where_it_was(name: str) -> None:
-    last: dict[tuple[str, ...], Body] = {}
-    for body in rated(name).changed:
-        key = (body["system"], body["player_id"], body.get("week", ""))
-        known = last.get(key)
-        assert body["sequence"] == (1 if known is None else known["sequence"] + 1)
-        if known is not None:
-            assert body["before"] == known["after"]
-        last[key] = body
+def test_every_change_has_an_id_and_goes_on_where_the_last_one_ended(name: str) -> None:
+    changed = [Shown(RATING_CHANGED, body["player_id"], body) for body in rated(name).changed]
 
-
-@every_file
-def test_every_change_has_its_own_id(name: str) -> None:
-    ids = [body["change_id"] for body in rated(name).changed]
-
-    assert len(set(ids)) == len(ids)
+    assert problems(as_read(changed)) == []
 
 
 @every_file
