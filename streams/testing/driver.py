@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import orjson
 
 from streams import events
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
@@ -25,7 +24,7 @@ from streams.processor import Decoded, decode_all, process_decoded
 from streams.runtime.clock import timestamp_ms
 from streams.runtime.rejections import rejected_record
 from streams.wire.decode import decode_consumed
-from streams.wire.encode import Headers, encode_published
+from streams.wire.encode import Headers, encode_event, encode_published
 
 CLUB_LADDERS = example_ladder_file()
 """The path of a ladder file with every system, that of the made-up club."""
@@ -85,6 +84,7 @@ class Driver:
         """Take events in, one after the other, and return what they publish.
 
         Each is an event, or the fields of one as they stand in a file (`type` names it when it is no game).
+        Raises UnknownEventError for a `type` that there is not.
         """
         published = []
         for event in sent:
@@ -154,15 +154,15 @@ class Driver:
     def _fold_items(self, items: Sequence[_Sent], decoded: Sequence[Decoded]) -> list[Folded]:
         return self._fold.fold(decoded, [item.offset for item in items])
 
-    def _encoded(
-        self, event: events.Input | Mapping[str, Any]
-    ) -> tuple[bytes | None, bytes, list[tuple[str, bytes]]]:
+    def _encoded(self, event: events.Input | Mapping[str, Any]) -> events.Record:
         """Return key, value and headers of a record."""
         if not isinstance(event, Mapping):
             return events.encode(event, source=_SOURCE)
         fields = dict(event)
-        name = fields.pop("type", None)
-        return None, orjson.dumps(fields), [] if name is None else [("ce_type", f"{name}.v1".encode())]
+        name = fields.pop("type", events.GAME_FINISHED)
+        if name not in events.TYPES:
+            raise events.UnknownEventError(f"type: {name!r} is none of {', '.join(events.TYPES)}")
+        return encode_event(name, fields, _SOURCE)
 
     def _record_of(self, event: CorrectionsApplied | WeekEnded, offset: int) -> _Sent:
         key, value, headers = events.encode(event, source=_SOURCE)

@@ -66,6 +66,11 @@ def test_fields_as_a_file_has_them_do_too() -> None:
     assert driver.counts.noted == 1
 
 
+def test_a_type_that_there_is_not_is_named() -> None:
+    with pytest.raises(events.UnknownEventError, match="type: 'game-over' is none of game-finished, "):
+        Driver(CHESS).send({"type": "game-over"})
+
+
 def test_what_a_producer_sends_is_rejected_with_the_reason() -> None:
     driver = Driver(CHESS)
 
