@@ -13,7 +13,7 @@ from streams.testing import topics as testing_topics
 
 def delete_topics(site: Site, topics: Sequence[str]) -> None:
     """Delete topics, and wait until they are gone."""
-    asyncio.run(testing_topics.delete_topics(site.settings.bootstrap_servers, topics))
+    asyncio.run(testing_topics.delete_topics(site.settings.connection, topics))
 
 
 def make_again(site: Site, topics: Sequence[str]) -> None:

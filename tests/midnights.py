@@ -147,9 +147,7 @@ async def opened(site: Site, number: int) -> AsyncIterator[Partition]:
 
 async def read(site: Site, partition: Partition, at_most: int | None = None) -> int:
     """Apply what is on the log behind what was applied, and give the number of records."""
-    records = (await read_topic(site.settings.bootstrap_servers, site.settings.input_topic))[
-        partition.tp.partition
-    ]
+    records = (await read_topic(site.settings.connection, site.settings.input_topic))[partition.tp.partition]
     left = [record for record in records if record.offset >= partition.next_offset][:at_most]
     if left:
         await partition.apply(left)

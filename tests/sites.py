@@ -104,7 +104,7 @@ class Site:
 
     def read(self, topic: str) -> Records:
         """Read all committed records of a topic (its full name), by partition."""
-        return asyncio.run(read_topic(self.settings.bootstrap_servers, topic))
+        return asyncio.run(read_topic(self.settings.connection, topic))
 
     def read_output(self, name: str) -> list[ConsumerRecord]:
         """Read what was published to a topic of this deployment, partition after partition."""
@@ -214,9 +214,9 @@ class Site:
 
     async def _wanted(self) -> dict[int, int]:
         """Give the offset behind the last record of each partition, when all that is there is committed."""
-        servers, topic = self.settings.bootstrap_servers, self.settings.input_topic
-        await await_settled(self.settings.connection, topic, self.settings.partitions)
-        records = await read_topic(servers, topic)
+        connection, topic = self.settings.connection, self.settings.input_topic
+        await await_settled(connection, topic, self.settings.partitions)
+        records = await read_topic(connection, topic)
         return {partition: found[-1].offset + 1 for partition, found in records.items() if found}
 
     async def _wait_for_offsets(self, wanted: dict[int, int]) -> None:

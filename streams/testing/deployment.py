@@ -14,6 +14,7 @@ from streams import events
 from streams.embedded.worker_process import WorkerProcess, worker_of
 from streams.files.ladder_file import read_ladders
 from streams.replay.audit import AuditRequest, audit
+from streams.runtime.connection import Security
 from streams.runtime.produce import produce_events
 from streams.runtime.rebuild import rebuild_partition
 from streams.runtime.settings import Settings
@@ -24,17 +25,30 @@ from streams.testing.topics import delete_topics, rate_log, read_topic
 
 Returned = TypeVar("Returned")
 
+PLAINTEXT = Security()
+
 
 class Deployment:
     """Topics with a prefix of their own, an application id, and a ladder file.
 
-    `name` is both the application id and, with a dot, the prefix. Its methods may be called from anywhere,
-    also while an event loop runs.
+    `name` is both the application id and, with a dot, the prefix; `security` says how the broker is reached.
+    The methods may be called from anywhere, also while an event loop runs.
     """
 
-    def __init__(self, bootstrap_servers: str, ladders: Path, name: str, partitions: int = 4) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        ladders: Path,
+        name: str,
+        partitions: int = 4,
+        security: Security = PLAINTEXT,
+    ) -> None:
         self.settings = Settings(
-            bootstrap_servers, app_id=name, topic_prefix=f"{name}.", partitions=partitions
+            bootstrap_servers,
+            app_id=name,
+            topic_prefix=f"{name}.",
+            partitions=partitions,
+            security=security,
         )
         self.ladders = ladders
         self.rules = read_ladders(ladders)
@@ -88,7 +102,7 @@ class Deployment:
 
     def published(self, name: str) -> list[ConsumerRecord]:
         """Return what was published to a topic, such as `rating-changed`, partition after partition."""
-        by_partition = _run(read_topic(self.bootstrap_servers, self.topic(name)))
+        by_partition = _run(read_topic(self.settings.connection, self.topic(name)))
         return [record for records in by_partition.values() for record in records]
 
     def problems(self) -> list[str]:
@@ -103,7 +117,7 @@ class Deployment:
 
     def remove(self) -> None:
         """Delete its topics."""
-        _run(delete_topics(self.bootstrap_servers, self.settings.all_topics))
+        _run(delete_topics(self.settings.connection, self.settings.all_topics))
 
 
 class _NoProgress:

@@ -25,12 +25,12 @@ _PATIENCE = 120.0
 Records = dict[int, list[ConsumerRecord]]
 
 
-async def read_topic(bootstrap_servers: str, topic: str) -> Records:
+async def read_topic(connection: Connection, topic: str) -> Records:
     """Return all committed records of a topic (its full name), by partition."""
-    counts = await partition_counts(Connection(bootstrap_servers), [topic])
+    counts = await partition_counts(connection, [topic])
     tps = [TopicPartition(topic, partition) for partition in range(counts[topic])]
     read: Records = {tp.partition: [] for tp in tps}
-    async with reading(Connection(bootstrap_servers)) as reader:
+    async with reading(connection) as reader:
         ends = await reader.end_offsets(tps)
         reader.assign(tps)
         for tp in tps:
@@ -52,16 +52,16 @@ async def rate_log(
         await await_settled(settings.connection, settings.input_topic, settings.partitions)
 
 
-async def delete_topics(bootstrap_servers: str, topics: Collection[str]) -> None:
+async def delete_topics(connection: Connection, topics: Collection[str]) -> None:
     """Delete topics, and wait until they are gone. Raises TimeoutError when they stay."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap_servers)
+    admin = AIOKafkaAdminClient(**connection.client_arguments())
     await admin.start()
     try:
         await admin.delete_topics(list(topics))
     finally:
         await admin.close()
     deadline = time.monotonic() + _PATIENCE
-    while set(topics) & (await topics_on(Connection(bootstrap_servers))).keys():
+    while set(topics) & (await topics_on(connection)).keys():
         if time.monotonic() > deadline:
             raise TimeoutError(f"{', '.join(topics)} are still there after {_PATIENCE:.0f} seconds")
         await asyncio.sleep(_POLL_SECONDS)
@@ -70,7 +70,7 @@ async def delete_topics(bootstrap_servers: str, topics: Collection[str]) -> None
 async def _rate_once(settings: Settings, rules: Mapping[str, LadderRules], at_most: int | None) -> int:
     """Return how many records were forwarded."""
     forwarded = 0
-    for number, records in (await read_topic(settings.bootstrap_servers, settings.input_topic)).items():
+    for number, records in (await read_topic(settings.connection, settings.input_topic)).items():
         partition = Partition(settings, rules, number)
         try:
             await partition.open()

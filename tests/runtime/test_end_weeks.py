@@ -279,7 +279,7 @@ def on_the_partition(ladder: str) -> bool:
 
 async def records_and_offsets(site: Site) -> tuple[int, int]:
     """Count the records on the log of the partition, and give its end."""
-    records = (await read_topic(site.settings.bootstrap_servers, site.settings.input_topic))[NUMBER]
+    records = (await read_topic(site.settings.connection, site.settings.input_topic))[NUMBER]
     tp = TopicPartition(site.settings.input_topic, NUMBER)
     return len(records), (await high_watermarks(site.settings.connection, [tp]))[tp]
 

@@ -58,7 +58,7 @@ async def written(site: Site) -> dict[str, list[tuple[int, bytes]]]:
     return {
         topic: [
             (number, record.key)
-            for number, records in (await read_topic(site.settings.bootstrap_servers, topic)).items()
+            for number, records in (await read_topic(site.settings.connection, topic)).items()
             for record in records
         ]
         for topic in topics(site)
@@ -149,7 +149,7 @@ def test_a_new_writer_fences_the_former_one_and_aborts_what_it_left_open(site: S
 
 def test_a_rejected_record_goes_on_as_it_came(site: Site) -> None:
     async def scenario() -> None:
-        records = (await read_topic(site.settings.bootstrap_servers, site.settings.input_topic))[PARTITION]
+        records = (await read_topic(site.settings.connection, site.settings.input_topic))[PARTITION]
         async with writing(site, PARTITION) as writer:
             transaction = writer.new_transaction()
             transaction.reject(records[0], Rejected("schema", "no game"))

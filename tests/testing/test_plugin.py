@@ -15,6 +15,7 @@ from project import PROJECT
 from sites import PATIENCE
 
 from streams.embedded.readiness import accepts
+from streams.runtime.connection import Connection
 from streams.runtime.topics import topics_on
 from streams.testing.plugin import BOOTSTRAP_SERVERS, TEST_PREFIX
 
@@ -73,7 +74,9 @@ def test_the_guide_runs_on_a_broker_that_is_given_and_leaves_no_topics(
 
     assert (process.returncode, f"{GUIDE.count('def test_')} passed" in output) == (0, True), output
     assert [
-        topic for topic in asyncio.run(topics_on(ladderlog_broker)) if topic.startswith(TEST_PREFIX)
+        topic
+        for topic in asyncio.run(topics_on(Connection(ladderlog_broker)))
+        if topic.startswith(TEST_PREFIX)
     ] == []
 
 
