@@ -11,6 +11,7 @@ import click
 
 from streams.cli.deployments import NoSuchThingError, deployment_of, one_of
 from streams.cli.options import kafka_options, ladders_option
+from streams.cli.settings_model import command
 from streams.core.events import RatingChanged
 from streams.core.rankings import shown
 from streams.files.progress import progress
@@ -24,7 +25,7 @@ _SHOWN_MOVES = 10
 _SHOWN_PLAYERS = 10
 
 
-@click.command("void")
+@command("void")
 @kafka_options
 @ladders_option
 @click.option("--ladder", required=True, help="The ladder of the games.")
@@ -61,7 +62,7 @@ def void_command(
     click.echo(_void_text(ladder, voidable))
 
 
-@click.command("rebuild")
+@command("rebuild")
 @kafka_options
 @ladders_option
 @click.option("--partition", type=click.IntRange(0), help="Only this one; all when not given.")

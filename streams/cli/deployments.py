@@ -80,11 +80,11 @@ def one_of(there: Iterable[str], wanted: str, what: str) -> str:
 
 
 def is_given(option: str) -> bool:
-    """Say whether the present command has an option, and was given it or its variable."""
+    """Say whether the present command has an option, and was given it: by itself, its variable or a file."""
     from click.core import ParameterSource
 
     context = click.get_current_context()
-    given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT, ParameterSource.DEFAULT_MAP)
     return any(
         option in parameter.opts and context.get_parameter_source(parameter.name or "") in given
         for parameter in context.command.params

@@ -4,13 +4,14 @@ import sys
 
 import click
 
+from streams.cli.settings_model import command
 from streams.files.jsonl import DAMAGED, open_lines
 from streams.files.progress import file_progress
 from streams.files.report import FileReport, LeftOut
 from streams.files.tables import ENDINGS, ExportError, export_lines, open_writer
 
 
-@click.command("export", short_help="Write rating-changed events as CSV or Parquet.")
+@command("export", short_help="Write rating-changed events as CSV or Parquet.")
 @click.option("--out", required=True, help=f"The file: {ENDINGS}; `-` is standard output.")
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), help="Else by the ending.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))

@@ -11,6 +11,7 @@ import click
 from streams.cli.deployments import deployment_of
 from streams.cli.json_output import echo_json, json_option
 from streams.cli.options import kafka_options, ladders_option
+from streams.cli.settings_model import command
 from streams.core.events import Game, GameVoided, RatingChanged, Reason
 from streams.core.rankings import shown
 from streams.replay.errors import ReplayError
@@ -26,7 +27,7 @@ _OUTCOME_TEXTS = {
 }
 
 
-@click.command("game")
+@command("game")
 @kafka_options
 @ladders_option
 @click.option("--ladder", required=True, help="The ladder of the game.")

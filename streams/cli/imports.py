@@ -11,6 +11,7 @@ from typing import IO, Any
 import click
 
 from streams.cli.options import gathered
+from streams.cli.settings_model import command
 from streams.cli.telling import Telling
 from streams.core.ratings import SYSTEMS
 from streams.files.jsonl import DAMAGED, open_lines
@@ -89,7 +90,7 @@ class _MappingOptions:
         return document
 
 
-@click.command("import", short_help="Make JSON lines of games in CSV or PGN, or of starting figures.")
+@command("import", short_help="Make JSON lines of games in CSV or PGN, or of starting figures.")
 @click.option("--format", "form", type=click.Choice(["csv", "pgn"]), help="Else by the file's ending.")
 @click.option("--ratings", is_flag=True, help="The CSV has players' starting figures, not games.")
 @click.option("--ladder", help="The games' ladder, unless a column says it.")

@@ -17,14 +17,19 @@ from streams.cli.rate import rate_command
 from streams.cli.repartition import repartition_command
 from streams.cli.replay import audit_command, compare_command, replay_command, snapshot_command
 from streams.cli.restore import restore_command
+from streams.cli.settings import settings_command
 from streams.cli.show import ranking_command, week_command
+from streams.runtime.connection import ConnectionSettingsError
+from streams.runtime.exit_statuses import EXIT_UNREACHABLE
 
+_USAGE = 2
 _COMMANDS = (
     topics_command,
     worker_command,
     produce_command,
     rate_command,
     simulate_command,
+    settings_command,
     status_command,
     ranking_command,
     week_command,
@@ -63,14 +68,13 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 100)
     try:
         cli()
+    except ConnectionSettingsError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(_USAGE)
     except Exception as error:
-        if not _is_of_kafka(error):
+        # A command that has not imported Kafka's client has no error of it.
+        errors = sys.modules.get("aiokafka.errors")
+        if errors is None or not isinstance(error, errors.KafkaError):
             raise
-        click.echo(f"Error: Kafka: {error or type(error).__name__}", err=True)
-        sys.exit(1)
-
-
-def _is_of_kafka(error: Exception) -> bool:
-    """Say whether Kafka's client raised it; a command that has not imported the client cannot tell."""
-    errors = sys.modules.get("aiokafka.errors")
-    return errors is not None and isinstance(error, errors.KafkaError)
+        click.echo(f"Error: Kafka: {str(error) or type(error).__name__}", err=True)
+        sys.exit(EXIT_UNREACHABLE if isinstance(error, errors.KafkaConnectionError) else 1)

@@ -16,6 +16,7 @@ import click
 from streams.cli.deployments import RefusedError, deployed, settings_of, with_partitions_there
 from streams.cli.json_output import echo_json, json_option
 from streams.cli.options import kafka_options, ladders_option, read_rules
+from streams.cli.settings_model import command
 from streams.core.rules import LadderRules
 from streams.runtime.settings import Settings
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _ORPHAN_PATIENCE = 10.0
 
 
-@click.command("topics")
+@command("topics")
 @kafka_options
 @click.option("--wait", default=0.0, type=click.FloatRange(0), help="Seconds to wait for the broker.")
 @json_option
@@ -52,7 +53,7 @@ def topics_command(settings: Settings, wait: float, *, as_json: bool) -> None:
         raise click.ClickException("some topics have the wrong settings; nothing was altered")
 
 
-@click.command("worker")
+@command("worker")
 @kafka_options
 @ladders_option
 @click.option("--loglevel", default="info", type=click.Choice(["debug", "info", "warning", "error"]))
@@ -111,7 +112,7 @@ def _check_start(settings: Settings, rules: Mapping[str, LadderRules], *, share_
         raise RefusedError(f"refused to run: {error}") from error
 
 
-@click.command("status")
+@command("status")
 @kafka_options
 @click.option(
     "--wait", default=0.0, type=click.FloatRange(0), help="Seconds to wait until nothing is behind."
@@ -145,7 +146,7 @@ def status_command(settings: Settings, wait: float, *, as_json: bool) -> None:
         raise click.ClickException(f"{behind} records are still behind after {wait:g} s")
 
 
-@click.command("broker")
+@command("broker")
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Keep the broker's data here; else it is temporary."
 )
@@ -161,7 +162,7 @@ def broker_command(data: Path | None, port: int | None) -> None:
         raise click.ClickException(str(error)) from error
 
 
-@click.command("run")
+@command("run")
 @ladders_option
 @click.option("--games", type=click.Path(path_type=Path, exists=True), help="Your own games, as JSON lines.")
 @click.option("--once", is_flag=True, help="End after the report, with exit status 0.")

@@ -5,16 +5,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
+from streams.cli.config_files import read_properties, read_toml, use_file
+from streams.cli.settings_model import (
+    CONNECTION_SECTION,
+    SectionedOption,
+    option,
+    security_settings,
+)
 from streams.core.ratings.parameters import LadderFileError
 from streams.core.rules import LadderRules
 from streams.files.jsonl import DAMAGED
-from streams.files.ladder_file import example_ladder_file, read_ladders
+from streams.files.ladder_file import read_ladders
+from streams.runtime.connection import ConnectionSettingsError, Secret, Security
 from streams.runtime.settings import Settings
 
 
@@ -22,8 +30,8 @@ def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return one decorator that does what several do; help shows their options in this order."""
 
     def decorate(command: Any) -> Any:
-        for option in reversed(decorators):
-            command = option(command)
+        for decorator in reversed(decorators):
+            command = decorator(command)
         return command
 
     return decorate
@@ -50,64 +58,83 @@ def gathered(
     return decorate
 
 
-def _settings(bootstrap_servers: str | None, **others: Any) -> Settings | None:
-    """Return the settings of a deployment; None when no broker is named."""
-    return None if bootstrap_servers is None else Settings(bootstrap_servers, **others)
+def _settings(bootstrap_servers: str | None, given: dict[str, Any]) -> Settings | None:
+    """Return the settings of a deployment; None when no broker is named. Raises click.UsageError."""
+    security = {
+        setting.parameter.removeprefix("security_"): given.pop(setting.parameter)
+        for setting in security_settings()
+    }
+    if bootstrap_servers is None:
+        return None
+    for setting in security_settings():
+        if setting.secret and security[setting.parameter] is not None:
+            security[setting.parameter] = Secret(security[setting.parameter])
+    try:
+        return Settings(bootstrap_servers, **given, security=Security(**security))
+    except ConnectionSettingsError as error:
+        raise click.UsageError(str(error)) from error
 
 
-def bootstrap_option(*, required: bool = True) -> Callable[[Any], Any]:
-    """Return the option that names the broker."""
-    return click.option(
-        "--bootstrap-servers",
-        envvar="LADDERLOG_BOOTSTRAP_SERVERS",
-        show_envvar=True,
-        required=required,
-        help="The Kafka broker, as host:port[,host:port].",
+def gathered_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Hand a command that has some of the options of a deployment all of them as its argument `settings`."""
+    names = {item.name for item in fields(Settings)}
+    names |= {setting.parameter for setting in security_settings()}
+
+    @wraps(command)
+    def call(**given: Any) -> Any:
+        parts = {name: given.pop(name) for name in names & given.keys()}
+        return command(settings=_settings(parts.pop("bootstrap_servers"), parts), **given)
+
+    return call
+
+
+def connection_options(
+    *, required: bool = True, variable: str | None = None, text: str | None = None
+) -> Callable[[Any], Any]:
+    """Return the options that say where the broker is and how to reach it, and those of the files that may.
+
+    With a `variable` of its own `--bootstrap-servers` is another question, which the files do not answer.
+    """
+    return options(
+        option("bootstrap.servers", required=required, variable=variable, text=text),
+        *(option(setting.name) for setting in security_settings()),
+        *config_options,
     )
 
 
-prefix_option = click.option(
-    "--topic-prefix",
-    envvar="LADDERLOG_TOPIC_PREFIX",
-    show_envvar=True,
-    default="",
-    help="Put before every topic.",
+config_options = (
+    click.option(
+        "--config",
+        cls=SectionedOption,
+        section=CONNECTION_SECTION,
+        type=click.Path(path_type=Path, dir_okay=False),
+        envvar="LADDERLOG_CONFIG",
+        show_envvar=True,
+        is_eager=True,
+        expose_value=False,
+        callback=partial(use_file, read_toml),
+        help="A ladderlog.toml with settings.",
+    ),
+    click.option(
+        "--command-config",
+        cls=SectionedOption,
+        section=CONNECTION_SECTION,
+        type=click.Path(path_type=Path, dir_okay=False),
+        envvar="LADDERLOG_COMMAND_CONFIG",
+        show_envvar=True,
+        is_eager=True,
+        expose_value=False,
+        callback=partial(use_file, read_properties),
+        help="A client.properties, as Kafka's own tools take it.",
+    ),
 )
-output_prefix_option = click.option(
-    "--output-prefix",
-    envvar="LADDERLOG_OUTPUT_PREFIX",
-    show_envvar=True,
-    show_default="that of every topic",
-    help="Put before the topics published to, instead.",
-)
-app_id_option = click.option(
-    "--app-id",
-    envvar="LADDERLOG_APP_ID",
-    show_envvar=True,
-    default="ladderlog",
-    help="Names consumer group and changelog.",
-)
-partitions_option = click.option(
-    "--partitions",
-    envvar="LADDERLOG_PARTITIONS",
-    show_envvar=True,
-    default=4,
-    type=click.IntRange(1),
-    show_default="as many as there are, else 4",
-    help="Of every topic.",
-)
-replication_option = click.option(
-    "--replication",
-    envvar="LADDERLOG_REPLICATION",
-    show_envvar=True,
-    default=1,
-    type=click.IntRange(1),
-    help="Of every topic.",
-)
-# A command that has some of these options is given them as its argument `settings`.
-gathered_settings = gathered("settings", Settings, _settings)
+prefix_option = option("topic.prefix")
+output_prefix_option = option("output.prefix")
+app_id_option = option("app.id")
+partitions_option = option("partitions")
+replication_option = option("replication")
 kafka_options = options(
-    bootstrap_option(),
+    connection_options(),
     prefix_option,
     output_prefix_option,
     app_id_option,
@@ -115,15 +142,7 @@ kafka_options = options(
     replication_option,
     gathered_settings,
 )
-ladders_option = click.option(
-    "--ladders",
-    envvar="LADDERLOG_LADDERS",
-    show_envvar=True,
-    type=click.Path(path_type=Path),
-    default=example_ladder_file,
-    show_default="the deployment's own rules, else the example club's",
-    help="The ladder file.",
-)
+ladders_option = option("ladders")
 
 
 def read_rules(path: Path) -> dict[str, LadderRules]:

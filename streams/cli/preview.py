@@ -13,6 +13,7 @@ from streams.cli.deployments import deployment_of
 from streams.cli.json_output import echo_json, json_option, named
 from streams.cli.options import (
     app_id_option,
+    connection_options,
     gathered,
     gathered_settings,
     ladders_option,
@@ -23,6 +24,7 @@ from streams.cli.options import (
     replication_option,
     systems_of,
 )
+from streams.cli.settings_model import command
 from streams.core.events import MAX_PLAYERS, RatingImported
 from streams.core.preview import Known, Prospect, WaitingTable, preview_text, prospects, rows_of
 from streams.core.rules import LadderRules
@@ -95,7 +97,7 @@ class PreviewRequest:
         return [prospect for prospect in all_prospects if self.system in (None, prospect.system)]
 
 
-@click.command("preview")
+@command("preview")
 @ladders_option
 @click.option("--ladder", required=True, help="Which ladder.")
 @click.option("--players", metavar="A,B[,C,D]", help="Who sits at the table.")
@@ -108,11 +110,8 @@ class PreviewRequest:
 @click.option("--game-type", help="Of the game to be played; else the ladder's name.")
 @click.option("--at", default=None, show_default="now", help="When it ends: the week it will count for.")
 @click.option("--unrated", is_flag=True, help="The game will not be rated: ratings stand in brackets.")
-@click.option(
-    "--bootstrap-servers",
-    envvar="LADDERLOG_BOOTSTRAP_SERVERS",
-    show_envvar=True,
-    help="Ask this broker's deployment, unless --rating or --games say what is known.",
+@connection_options(
+    required=False, text="Ask this broker's deployment, unless --rating or --games say what is known."
 )
 @prefix_option
 @app_id_option

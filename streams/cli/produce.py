@@ -10,6 +10,7 @@ import orjson
 from streams.cli.deployments import check_input_of
 from streams.cli.options import (
     app_id_option,
+    connection_options,
     gathered_settings,
     kafka_options,
     parse_moment,
@@ -17,6 +18,7 @@ from streams.cli.options import (
     prefix_option,
     replication_option,
 )
+from streams.cli.settings_model import command
 from streams.files.jsonl import open_lines
 from streams.files.progress import file_progress, progress
 from streams.runtime.settings import Settings
@@ -30,7 +32,7 @@ _SIMULATED_PLAYERS = 500
 _SIMULATION_START = "2026-11-02T00:00:00+00:00"
 
 
-@click.command("produce")
+@command("produce")
 @kafka_options
 @click.argument("file")
 def produce_command(settings: Settings, file: str) -> None:
@@ -43,16 +45,13 @@ def produce_command(settings: Settings, file: str) -> None:
     _show_report(report)
 
 
-@click.command("simulate")
+@command("simulate")
 @click.option("--games", default=_SIMULATED_GAMES, type=click.IntRange(0), help="How many.")
 @click.option("--players", default=_SIMULATED_PLAYERS, type=click.IntRange(5), help="Of the whole club.")
 @click.option("--seed", default=1, type=int, help="Another seed is another club.")
 @click.option("--start", default=_SIMULATION_START, help="When the first game ends, with its UTC offset.")
-@click.option(
-    "--bootstrap-servers",
-    envvar="LADDERLOG_SIMULATE_TO",
-    show_envvar=True,
-    help="Send to this broker instead of printing.",
+@connection_options(
+    required=False, variable="LADDERLOG_SIMULATE_TO", text="Send to this broker instead of printing."
 )
 @prefix_option
 @app_id_option

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from streams.cli.options import file_errors, gathered, ladders_option, read_rules
+from streams.cli.settings_model import command
 from streams.cli.telling import Telling
 from streams.core.tally import Tally, tally_text
 from streams.files.jsonl import open_lines
@@ -16,7 +17,7 @@ from streams.files.rate import RateFiles, rate_lines
 from streams.files.unapplied import Unapplied
 
 
-@click.command("rate")
+@command("rate")
 @ladders_option
 @click.option("--closed", type=click.File("wb", lazy=False), help="Where competition-closed events go.")
 @click.option("--ignored", type=click.File("wb", lazy=False), help="Where game-ignored events go.")

@@ -9,19 +9,22 @@ import click
 
 from streams.cli.options import (
     app_id_option,
-    bootstrap_option,
+    connection_options,
     gathered_settings,
     options,
     prefix_option,
     replication_option,
 )
+from streams.cli.settings_model import command
 from streams.files.progress import progress
 from streams.runtime.settings import Settings
 
-_deployment = options(bootstrap_option(), prefix_option, app_id_option, replication_option, gathered_settings)
+_deployment = options(
+    connection_options(), prefix_option, app_id_option, replication_option, gathered_settings
+)
 
 
-@click.command("repartition", short_help="Copy the log into topics with more partitions.")
+@command("repartition", short_help="Copy the log into topics with more partitions.")
 @_deployment
 @click.option("--to-prefix", required=True, help="Put before every topic of the new deployment.")
 @click.option("--partitions", required=True, type=click.IntRange(2), help="Of every topic there.")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from streams.cli.deployments import deployed, deployment_by, deployment_of, is_g
 from streams.cli.json_output import echo_json, json_option, named
 from streams.cli.options import (
     app_id_option,
-    bootstrap_option,
+    connection_options,
     file_errors,
     gathered,
     gathered_settings,
@@ -25,6 +26,7 @@ from streams.cli.options import (
     prefix_option,
     read_rules,
 )
+from streams.cli.settings_model import command
 from streams.core.outcomes import OutcomeCounts
 from streams.core.rules import LadderRules
 from streams.files.progress import progress
@@ -48,9 +50,7 @@ _TITLE = "What if: ratings under other rules"
 class _LogOptions:
     """Where the log is, as given."""
 
-    bootstrap_servers: str | None
-    topic_prefix: str
-    output_prefix: str | None
+    settings: Settings | None
     app_id: str
     files: Sequence[str]
 
@@ -58,12 +58,9 @@ class _LogOptions:
         """Return the log: files, when any are given. Raises click.UsageError when nothing is."""
         if self.files:
             return LogFiles(self.files, self.app_id)
-        if self.bootstrap_servers is None:
+        if self.settings is None:
             raise click.UsageError("say where the log is: --bootstrap-servers, or FILES")
-        settings = Settings(
-            self.bootstrap_servers, self.app_id, self.topic_prefix, output_prefix=self.output_prefix
-        )
-        return deployed(settings)
+        return deployed(self.settings)
 
 
 @dataclass(frozen=True)
@@ -85,13 +82,26 @@ class _PositionType(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-_kafka = options(bootstrap_option(), prefix_option, output_prefix_option, app_id_option, gathered_settings)
+def _gathered_log(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Hand a command the options that say where the log is as its argument `log`."""
+
+    @wraps(command)
+    def call(*, app_id: str, files: Sequence[str], **given: Any) -> Any:
+        def with_log(settings: Settings | None, **others: Any) -> Any:
+            return command(log=_LogOptions(settings, app_id, files), **others)
+
+        return gathered_settings(with_log)(app_id=app_id, **given)
+
+    return call
+
+
+_kafka = options(connection_options(), prefix_option, output_prefix_option, app_id_option, gathered_settings)
 _kafka_or_files = options(
-    bootstrap_option(required=False),
+    connection_options(required=False),
     prefix_option,
     output_prefix_option,
     app_id_option,
-    gathered("log", _LogOptions),
+    _gathered_log,
 )
 _files = click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 _snapshot = click.option(
@@ -102,7 +112,7 @@ _assume_empty = click.option(
 )
 
 
-@click.command("replay", short_help="Fold the log again, into events or final rows.")
+@command("replay", short_help="Fold the log again, into events or final rows.")
 @_kafka_or_files
 @ladders_option
 @click.option("--from", "start", type=_PositionType(), help="Put out what follows from records from here on.")
@@ -148,7 +158,7 @@ def replay_command(
     _show_counts(counts, time.monotonic() - started)
 
 
-@click.command("audit", short_help="Compare what was published with a fold of the log.")
+@command("audit", short_help="Compare what was published with a fold of the log.")
 @_kafka
 @ladders_option
 @_snapshot
@@ -176,7 +186,7 @@ def audit_command(
         sys.exit(1)
 
 
-@click.command("snapshot", short_help="Write all rows and their offsets to a file.")
+@command("snapshot", short_help="Write all rows and their offsets to a file.")
 @_kafka
 @ladders_option
 @click.option("--out", required=True, type=click.Path(), help="The file, of JSON lines; also .gz or .zst.")
@@ -194,7 +204,7 @@ def snapshot_command(settings: Settings, ladders: Path, out: str) -> None:
     click.echo(f"{rows} rows; offsets {', '.join(map(str, offsets))}", err=True)
 
 
-@click.command("compare", short_help="What if: the same games under other rules.")
+@command("compare", short_help="What if: the same games under other rules.")
 @_kafka_or_files
 @ladders_option
 @click.option(

@@ -9,13 +9,14 @@ import click
 from streams.cli.deployments import deployment_of
 from streams.cli.options import kafka_options, ladders_option
 from streams.cli.replay import replay_errors, told_progress
+from streams.cli.settings_model import command
 from streams.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from streams.replay.restore import Restored
 
 
-@click.command("restore", short_help="Make lost rows and offsets anew from the log.")
+@command("restore", short_help="Make lost rows and offsets anew from the log.")
 @kafka_options
 @ladders_option
 @click.option("--from-snapshot", "snapshot", type=click.Path(), help="Go on from the rows in this file.")

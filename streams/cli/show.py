@@ -8,6 +8,7 @@ import click
 from streams.cli.deployments import deployment_of
 from streams.cli.json_output import echo_json, json_option, named
 from streams.cli.options import kafka_options, ladders_option
+from streams.cli.settings_model import command
 from streams.core.ladders import Ladders
 from streams.core.rankings import ranking, ranking_text
 from streams.core.rules import LadderRules
@@ -15,7 +16,7 @@ from streams.core.weeks import is_week, week_of
 from streams.runtime.settings import Settings
 
 
-@click.command("ranking")
+@command("ranking")
 @kafka_options
 @ladders_option
 @click.option("--ladder", required=True, help="Which ladder.")
@@ -42,7 +43,7 @@ def ranking_command(
         click.echo(ranking_text(fold, ladder, name, top))
 
 
-@click.command("week")
+@command("week")
 @kafka_options
 @ladders_option
 @click.option("--ladder", required=True, help="Which ladder.")

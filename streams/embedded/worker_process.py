@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from streams.embedded.errors import ShowError
+from streams.runtime.clock import CLOCK_FILE
 from streams.runtime.settings import Settings
 
 POLL = 0.25
@@ -98,9 +99,11 @@ def _command(settings: Settings) -> list[str]:
 
 
 def _environment(settings: Settings, ladder_file: Path) -> dict[str, str]:
-    """Return the environment of the worker."""
+    """Return the environment of the worker: nothing in it is of another deployment."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("LADDERLOG_")}
     return {
-        **os.environ,
+        **others,
+        **({CLOCK_FILE: os.environ[CLOCK_FILE]} if CLOCK_FILE in os.environ else {}),
         "LADDERLOG_BOOTSTRAP_SERVERS": settings.bootstrap_servers,
         "LADDERLOG_LADDERS": str(ladder_file.resolve()),
     }

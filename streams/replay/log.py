@@ -41,7 +41,7 @@ async def partitions_of(settings: Settings, *topics: str) -> list[TopicPartition
     counts = await partition_counts(settings.connection, topics)
     for topic in topics:
         if topic not in counts:
-            raise ReplayError(f"topic {topic} is missing on {settings.connection}")
+            raise ReplayError(f"topic {topic} is missing on {settings.bootstrap_servers}")
     return [TopicPartition(topic, number) for topic in topics for number in range(counts[topic])]
 
 

@@ -104,7 +104,7 @@ def _no_deployment(settings: Settings, topics: Mapping[str, int]) -> str:
     ]
     asked = f"no deployment {settings.app_id!r} with topic prefix {settings.topic_prefix!r}"
     return (
-        f"there is {asked} on {settings.connection}. "
+        f"there is {asked} on {settings.bootstrap_servers}. "
         + (f"There are: {'; '.join(there)}. " if there else "")
         + "`ladderlog topics` with the same options creates what is missing"
     )

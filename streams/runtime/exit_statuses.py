@@ -9,6 +9,8 @@ from os import _exit
 
 log = logging.getLogger(__name__)
 
+# No broker can be used: it is away, or does not trust this client. EX_UNAVAILABLE of sysexits.h.
+EXIT_UNREACHABLE = 69
 # A transaction failed, or a partition is stuck: start the worker again. EX_SOFTWARE of sysexits.h.
 EXIT_FAILED = 70
 # The state must not be used: an operator has to look. EX_CONFIG of sysexits.h.

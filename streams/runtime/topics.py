@@ -9,9 +9,10 @@ from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import KafkaError, for_code
+from aiokafka.errors import for_code
 
 from streams.runtime.connection import Connection
+from streams.runtime.connection_errors import BrokerUnreachableError, started
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.runtime.topic_settings import Config, Finding, findings
 from streams.wire.decode_fast import MAX_RECORD_BYTES
@@ -68,14 +69,14 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
 
 
 async def await_broker(settings: Settings, seconds: float) -> None:
-    """Wait for the broker to answer, at most so long. Raises KafkaError when it does not."""
+    """Wait for the broker to answer, at most so long. Raises BrokerUnreachableError when it does not."""
     deadline = time.monotonic() + seconds
     while True:
         admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
         try:
-            await admin.start()
-        except KafkaError:
-            if time.monotonic() >= deadline:
+            await started(admin, settings.connection)
+        except BrokerUnreachableError as error:
+            if time.monotonic() >= deadline or not error.may_come:
                 raise
             await asyncio.sleep(_POLL_SECONDS)
         else:
@@ -126,8 +127,8 @@ async def partition_counts(connection: Connection, topics: Iterable[str]) -> dic
 @asynccontextmanager
 async def _administering(connection: Connection) -> AsyncIterator[AIOKafkaAdminClient]:
     admin = AIOKafkaAdminClient(**connection.client_arguments())
-    await admin.start()
     try:
+        await started(admin, connection)
         yield admin
     finally:
         await admin.close()

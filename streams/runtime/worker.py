@@ -17,6 +17,7 @@ from streams.core.outcomes import OutcomeCounts
 from streams.core.rules import LadderRules
 from streams.runtime.assignment import Assignment
 from streams.runtime.clock import clock_of_environment
+from streams.runtime.connection_errors import show_client_log
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED, leave_at_once
 from streams.runtime.layout import PartitionsChangedError, check_partitions
 from streams.runtime.log_filter import quieten
@@ -57,6 +58,7 @@ def run_worker(
     week-ended records of its partitions when they are due, and forwards what lies away from home.
     """
     quieten()
+    show_client_log()
     app = new_app(settings, rules, writes_input=writes_input)
     try:
         faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
