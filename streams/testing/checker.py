@@ -70,7 +70,7 @@ class Checker:
     """Takes the records that a subscriber reads, one after the other, and gathers what is wrong with them.
 
     `problems` has all of them. Without `from_beginning` the subscriber began somewhere in the topics, and
-    what came before is not missed.
+    what came before is not missed. It remembers the id of every record: it is for tests, not for ever.
     """
 
     def __init__(self, *, from_beginning: bool = True) -> None:

@@ -15,6 +15,7 @@ from project import PROJECT
 from sites import PATIENCE
 
 from streams.embedded.readiness import accepts
+from streams.runtime.clock import CLOCK_FILE
 from streams.runtime.connection import Connection
 from streams.runtime.topics import topics_on
 from streams.testing.plugin import BOOTSTRAP_SERVERS, TEST_PREFIX
@@ -39,7 +40,11 @@ def test_it(ladderlog_broker, tmp_path_factory):
 def start(folder: Path, options: Sequence[str], broker: str | None = None) -> subprocess.Popen[str]:
     """Start the tests in a folder, as a user would."""
     (folder / "conftest.py").write_text(CONFTEST)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("LADDERLOG")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("LADDERLOG") or name == CLOCK_FILE
+    }
     environment["PYTHONPATH"] = str(PROJECT)
     environment["TMPDIR"] = str(folder)
     # That of a site: nothing may go there.
