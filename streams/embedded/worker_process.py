@@ -8,10 +8,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 
 from streams.embedded.errors import ShowError
 from streams.runtime.clock import CLOCK_FILE
+from streams.runtime.connection import Secret, Security
 from streams.runtime.settings import Settings
 
 POLL = 0.25
@@ -66,9 +68,17 @@ def worker_of(settings: Settings, ladder_file: Path) -> Iterator[WorkerProcess]:
     Raises ShowError when it does not come to own them. WorkerEndedError, from within as well, becomes a
     ShowError with its last words.
     """
-    with tempfile.NamedTemporaryFile(prefix="ladderlog-worker-", suffix=".log") as log:
+    with (
+        tempfile.NamedTemporaryFile(prefix="ladderlog-worker-", suffix=".log") as log,
+        # Not a variable nor an option: others would see a password there.
+        tempfile.NamedTemporaryFile(
+            prefix="ladderlog-worker-", suffix=".properties", mode="w", encoding="utf-8"
+        ) as properties,
+    ):
+        properties.write(properties_of(settings.security))
+        properties.flush()
         process = subprocess.Popen(  # noqa: S603 - our own command
-            _command(settings),
+            _command(settings, properties.name),
             env=_environment(settings, ladder_file),
             stdin=subprocess.PIPE,
             stdout=log,
@@ -86,13 +96,27 @@ def worker_of(settings: Settings, ladder_file: Path) -> Iterator[WorkerProcess]:
             worker.stop()
 
 
-def _command(settings: Settings) -> list[str]:
+def properties_of(security: Security) -> str:
+    """Return how the broker is reached as the lines of a file for --command-config, secrets included."""
+    lines = []
+    for field in fields(security):
+        value = getattr(security, field.name)
+        if value is not None:
+            name = "security.protocol" if field.name == "protocol" else field.name.replace("_", ".")
+            text = str(value.value if isinstance(value, Secret) else value)
+            escaped = text.replace("\\", "\\\\")
+            lines.append(f"{name}={escaped}\n")
+    return "".join(lines)
+
+
+def _command(settings: Settings, properties: str) -> list[str]:
     """Return the command of the worker.
 
     Said in options, so that variables set for another deployment do not lead the worker there.
     """
     return [
         *(sys.executable, "-m", "streams", "worker", "--until-stdin-ends"),
+        *("--command-config", properties),
         *("--app-id", settings.app_id, "--partitions", str(settings.partitions)),
         *("--topic-prefix", settings.topic_prefix, "--output-prefix", settings.topic_prefix),
     ]
