@@ -117,9 +117,7 @@ _assume_empty = click.option(
 @ladders_option
 @click.option("--from", "start", type=_PositionType(), help="Put out what follows from records from here on.")
 @click.option("--to", "end", type=_PositionType(), help="Fold up to here, not with it; else to the end.")
-@click.option(
-    "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; repeatable."
-)
+@click.option("--partition", "only", multiple=True, type=click.IntRange(0), help="Only this one; repeatable.")
 @_snapshot
 @_assume_empty
 @click.option(
@@ -138,7 +136,7 @@ def replay_command(
     ladders: Path,
     extent: Extent,
     outputs: ReplayFiles,
-    partitions: Sequence[int],
+    only: Sequence[int],
     processes: int,
 ) -> None:
     """Fold game-finished again, from the broker or from FILES, which are one log together.
@@ -152,7 +150,7 @@ def replay_command(
     where, rules = _log_and_rules(log, ladders)
     started = time.monotonic()
     with replay_errors(), told_progress("replay") as telling:
-        request = ReplayRequest(rules, where, extent, outputs, partitions, processes)
+        request = ReplayRequest(rules, where, extent, outputs, only, processes)
         counts = replay(request, telling)
     sys.stdout.flush()
     _show_counts(counts, time.monotonic() - started)
