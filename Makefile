@@ -14,7 +14,7 @@ ONCE ?=
 RUN_OPTIONS := $(if $(GAMES),--games "$(GAMES)") $(if $(LADDERS),--ladders "$(LADDERS)") $(if $(ONCE),--once)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench soak check dist clean
+.PHONY: help setup run test bench soak check docs dist clean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ check: $(READY) ## Format, lint, sizes and types
 	$(BIN)/ruff check .
 	$(BIN)/python tests/sizes.py
 	$(BIN)/mypy
+
+docs: $(READY) ## The pages, in build/docs; open build/docs/index.html
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs auto docs build/docs
 
 dist: $(READY) ## The sdist, and the wheel made from it, in dist/
 	rm -rf dist

@@ -1,6 +1,7 @@
 """The worker's job as an ordinary Faust agent: a Table, one event after the other, at least once.
 
-What it is compared with, not an example to follow: after a crash it applies games twice (docs/decisions.md).
+What it is compared with, not an example to follow: after a crash it applies games twice
+(docs/explanation/decisions.md).
 The decoding, the arithmetic, the statistics and the published records are those of the worker.
 
     python bench/ordinary_agent.py BOOTSTRAP_SERVERS APP_ID INPUT_TOPIC OUTPUT_TOPIC

@@ -150,7 +150,7 @@ def test_no_system_is_known_by_name_or_type_outside_the_ratings() -> None:
 
 
 def test_the_architecture_page_names_every_room() -> None:
-    page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     rooms = {name.split("/")[0] for name in MODULES if name not in {"__init__.py", "__main__.py"}}
 
     assert {room for room in rooms if f"`{room.removesuffix('.py')}" not in page} == set()

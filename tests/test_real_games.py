@@ -1,7 +1,7 @@
 """Thousands of games that people really played, through all five systems.
 
 The games are no part of the project (size, licences). They are looked for in `shared/data` beside the
-repository, one finished game a line; what they are is said in docs/systems.md.
+repository, one finished game a line; what they are is said in docs/reference/systems.md.
 """
 
 import io
@@ -32,7 +32,7 @@ from streams.testing import problems
 REPOSITORY = PROJECT
 GAMES = REPOSITORY.parent / "shared" / "data"
 NAMES = ("scrabble", "18xx", "football")
-DOCUMENT = (REPOSITORY / "docs" / "systems.md").read_text(encoding="utf-8")
+DOCUMENT = (REPOSITORY / "docs" / "reference" / "systems.md").read_text(encoding="utf-8")
 NOBODY = SimpleNamespace(update=lambda _: None)
 
 pytestmark = pytest.mark.skipif(

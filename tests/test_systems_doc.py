@@ -1,4 +1,4 @@
-"""docs/systems.md: its examples are rated, its parameters and reasons are those of the code."""
+"""docs/reference/systems.md: its examples are rated, its parameters and reasons are those of the code."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from streams.core.ratings.parameters import defaults, parse_duration
 from streams.core.rules import DEFAULT_REMEMBER, parse_ladders
 from streams.wire.decode import decode_line
 
-TEXT = (PROJECT / "docs" / "systems.md").read_text(encoding="utf-8")
+TEXT = (PROJECT / "docs" / "reference" / "systems.md").read_text(encoding="utf-8")
 SCHEMA = "schemas/game-finished.v1.json"
 HEADINGS = ("game | player | before | after", "parameter | default | meaning", "reason | meaning")
 GAMES, PARAMETERS, REASON = HEADINGS
@@ -97,7 +97,7 @@ def test_every_reason_the_page_names_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["README.md", "docs/operating.md", "docs/systems.md", "streams/ladders.toml", SCHEMA]
+    "file", ["docs/guides/operate.md", "docs/reference/systems.md", "streams/ladders.toml", SCHEMA]
 )
 def test_how_long_games_are_remembered_is_said_where_one_looks_for_it(file: str) -> None:
     text = (PROJECT / file).read_text(encoding="utf-8")

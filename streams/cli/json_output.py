@@ -1,4 +1,4 @@
-"""`--json`: what a command shows as one JSON document. docs/json.md has every shape."""
+"""`--json`: what a command shows as one JSON document. docs/reference/json.md has every shape."""
 
 from typing import Any
 
@@ -6,7 +6,9 @@ import click
 import msgspec
 import orjson
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document (docs/json.md).")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (docs/reference/json.md)."
+)
 
 
 def echo_json(document: Any) -> None:

@@ -115,7 +115,7 @@ class PartitionTask:
         """Say whether Faust left out records between the expected offset and the fetched one.
 
         Offsets also jump over transaction markers and compacted records; only the broker knows. Within one
-        fetch the records are as the broker gave them (docs/decisions.md).
+        fetch the records are as the broker gave them (docs/explanation/decisions.md).
         """
         first = await self.partition.first_offset_from(expected)
         if first is None or first >= fetched:

@@ -55,5 +55,5 @@ def compare_partitions(settings: Settings, began_with: int, now: int) -> None:
         f"topic {settings.input_topic} has {now} partitions, and deployment {settings.app_id!r} began with "
         f"{began_with}. The home of a ladder goes by that number, so that nothing more can be rated here. No "
         f"record is lost: `ladderlog repartition --to-prefix v2. --partitions {now}` copies the log into new "
-        f'topics, where a deployment with {now} partitions goes on (docs/operating.md, "More partitions").'
+        f"topics, where a deployment with {now} partitions goes on (docs/guides/more-partitions.md)."
     )

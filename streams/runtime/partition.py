@@ -1,8 +1,8 @@
 """One partition and its one writer: rows from the changelog, then a transaction for every batch.
 
-The law (docs/decisions.md): rows, published events and the batch's end offset are written in one Kafka
-transaction by a producer whose transactional id names the partition. Starting that producer fences a former
-owner. A watermark row, written in every transaction, must equal the group's committed offset.
+The law (docs/explanation/decisions.md): rows, published events and the batch's end offset are written in one
+Kafka transaction by a producer whose transactional id names the partition. Starting that producer fences a
+former owner. A watermark row, written in every transaction, must equal the group's committed offset.
 """
 
 import asyncio

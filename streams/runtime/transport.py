@@ -40,7 +40,8 @@ class _CommittedConsumerThread(driver.AIOKafkaConsumerThread):
 
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
-        # Faust has no setting for this but its exactly-once mode, which cannot be used (docs/decisions.md).
+        # Faust has no setting for this but its exactly-once mode, which cannot be used
+        # (docs/explanation/decisions.md).
         # The consumer is not started yet and reads the attribute when it is.
         consumer._isolation_level = "read_committed"  # noqa: SLF001 - there is no other way
         return consumer

@@ -1,4 +1,4 @@
-"""`--json` on a deployment: every document has the shape that docs/json.md shows, and says the truth."""
+"""`--json` on a deployment: every document has the shape that docs/reference/json.md shows, and is true."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ DOCUMENTED = {
     name: orjson.loads(text)
     for name, text in re.findall(
         r"^## `ladderlog (\w+) --json`$.*?^```json\n(.*?)^```$",
-        (PROJECT / "docs" / "json.md").read_text(encoding="utf-8"),
+        (PROJECT / "docs" / "reference" / "json.md").read_text(encoding="utf-8"),
         re.MULTILINE | re.DOTALL,
     )
 }
