@@ -3,6 +3,7 @@
 A page says `<!-- generated: NAME -->` where such a part belongs, and NAME is a key of `PARTS`.
 """
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -13,12 +14,36 @@ import click
 
 from streams.cli.main import cli
 from streams.cli.settings_model import CONNECTION_SECTION, SETTINGS, Setting
-from streams.core.events import REASONS, REJECTIONS
+from streams.core.events import (
+    COMPETITION_CLOSED,
+    CORRECTIONS_APPLIED,
+    GAME_FINISHED,
+    GAME_IGNORED,
+    GAME_VOIDED,
+    RATING_CHANGED,
+    RATING_IMPORTED,
+    REASONS,
+    REJECTIONS,
+    WEEK_ENDED,
+)
 from streams.runtime.exit_statuses import MEANINGS
 
 PROJECT = Path(__file__).parent.parent
 SCHEMAS = PROJECT / "schemas"
 MARK = re.compile(r"^<!-- generated: (\S+) -->$", re.MULTILINE)
+# How help names a page, and how another page does.
+_JSON_PAGE = ("(docs/reference/json.md)", "([what is in it](json.md))")
+# Events in the order in which one comes to know them: what goes in, then what comes out.
+_EVENTS = (
+    GAME_FINISHED,
+    RATING_IMPORTED,
+    GAME_VOIDED,
+    WEEK_ENDED,
+    CORRECTIONS_APPLIED,
+    RATING_CHANGED,
+    COMPETITION_CLOSED,
+    GAME_IGNORED,
+)
 _SETTING_OF = {setting.parameter: setting for setting in SETTINGS}
 
 
@@ -44,7 +69,7 @@ def settings() -> str:
 
 def events() -> str:
     """Return a section for each event: its fields by its JSON Schema, and its examples."""
-    return "\n\n".join(_event(path) for path in sorted(SCHEMAS.glob("*.json")))
+    return "\n\n".join(_event(SCHEMAS / f"{name}.v1.json") for name in _EVENTS)
 
 
 def ignored() -> str:
@@ -64,7 +89,9 @@ def exit_statuses() -> str:
 
 
 def _command(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"ladderlog {name}", parent=click.Context(cli))
+    context = click.Context(
+        command, info_name=f"ladderlog {name}", parent=click.Context(cli), show_default=True
+    )
     parts = [f"## {name}", _help_text(command.help or "")]
     parts.append(f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```")
     shared, connects = [], False
@@ -87,14 +114,15 @@ def _command(name: str, command: click.Command) -> str:
 
 
 def _help_text(text: str) -> str:
-    return _escaped(re.sub(r"\s*\n(?!\n)\s*", " ", text.replace("\n\n", "\0")).replace("\0", "\n\n").strip())
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(_escaped(" ".join(paragraph.split())) for paragraph in paragraphs)
 
 
 def _option(option: click.Option, context: click.Context) -> str:
     record = option.get_help_record(context)
     assert record is not None
     names, text = record
-    return f"`{names}`\n: {_escaped(' '.join(text.split()))}"
+    return f"`{names}`\n: {_escaped(' '.join(text.split())).replace(*_JSON_PAGE)}"
 
 
 def _setting(setting: Setting) -> str:
@@ -116,22 +144,25 @@ def _setting(setting: Setting) -> str:
 def _event(path: Path) -> str:
     schema = json.loads(path.read_text(encoding="utf-8"))
     name = path.name.removesuffix(".json")
-    fields = _table(("field", "type", "meaning"), _fields(schema))
+    fields = "\n\n".join(_fields(schema))
     examples = (
         f"```json\n{example.read_text(encoding='utf-8').strip()}\n```"
         for example in sorted((SCHEMAS / "examples" / name).glob("*.json"))
     )
-    source = f"The schema: [{path.name}](../../schemas/{path.name})."
+    source = f"As a JSON Schema: [{path.name}](../../schemas/{path.name}). Examples:"
     title = f"## {name.partition('.')[0]}"
-    return "\n\n".join([title, schema["description"], fields, source, "Examples:", *examples])
+    return "\n\n".join([title, schema["description"], fields, source, *examples])
 
 
-def _fields(schema: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each field of a JSON object, and for those of the objects in it."""
+def _fields(schema: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """Yield a definition of each field of a JSON object, and of those of the objects in it."""
     for name, field in schema["properties"].items():
         path = f"{within}{name}"
-        needed = "required. " if name in schema.get("required", ()) else ""
-        yield f"`{path}`", _kind(field), needed + _escaped(field.get("description", ""))
+        needed = ", required" if name in schema.get("required", ()) else ""
+        lines = [f"`{path}`", f": *{_kind(field)}{needed}*"]
+        if "description" in field:
+            lines.append(f": {_escaped(field['description'])}")
+        yield "\n".join(lines)
         if "properties" in field:
             yield from _fields(field, f"{path}.")
         if "properties" in field.get("items", {}):
@@ -140,7 +171,7 @@ def _fields(schema: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, 
 
 def _kind(field: Mapping[str, Any]) -> str:
     if "enum" in field:
-        return " or ".join(f"`{json.dumps(value)}`" for value in field["enum"])
+        return " or ".join(json.dumps(value) for value in field["enum"])
     if field.get("format") == "date-time":
         return "moment"
     kind = str(field["type"])
