@@ -1,10 +1,12 @@
-"""The parts of the reference that are made from the code, as Markdown.
+"""The parts of the pages that come from elsewhere, as Markdown.
 
-A page says `<!-- generated: NAME -->` where such a part belongs, and NAME is a key of `PARTS`.
+A page says `<!-- generated: NAME -->` where a part belongs that is made from the code, and NAME is a key of
+`PARTS`; and `<!-- included: PATH -->` where a page of the project belongs that lies elsewhere.
 """
 
 import inspect
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -30,7 +32,9 @@ from streams.runtime.exit_statuses import MEANINGS
 
 PROJECT = Path(__file__).parent.parent
 SCHEMAS = PROJECT / "schemas"
-MARK = re.compile(r"^<!-- generated: (\S+) -->$", re.MULTILINE)
+MARK = re.compile(r"^<!-- (generated|included): (\S+) -->$", re.MULTILINE)
+# Not those to other sites, nor to a heading of the same page.
+_LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
 # How help names a page, and how another page does.
 _JSON_PAGE = ("(docs/reference/json.md)", "([what is in it](json.md))")
 # Events in the order in which one comes to know them: what goes in, then what comes out.
@@ -48,8 +52,21 @@ _SETTING_OF = {setting.parameter: setting for setting in SETTINGS}
 
 
 def filled(page: str) -> str:
-    """Return a page with its generated parts. Raises KeyError for a part that there is none of."""
-    return MARK.sub(lambda mark: PARTS[mark[1]](), page)
+    """Return a page with its parts from elsewhere. Raises KeyError for a part that there is none of."""
+    return MARK.sub(lambda mark: PARTS[mark[2]]() if mark[1] == "generated" else included(mark[2]), page)
+
+
+def included(path: str) -> str:
+    """Return a page of the project, by its path there, with links as a page in a folder of docs/ has them."""
+
+    def linked(link: re.Match[str]) -> str:
+        target = (PROJECT / path).parent / link[2]
+        if target.is_dir():
+            # A site has no pages of folders.
+            return link[1]
+        return f"[{link[1]}]({os.path.relpath(target, PROJECT / 'docs' / 'guides')}{link[3] or ''})"
+
+    return _LINK.sub(linked, (PROJECT / path).read_text(encoding="utf-8"))
 
 
 def commands() -> str:

@@ -16,7 +16,7 @@ from streams.runtime.transaction import TRANSACTION_TIMEOUT_MS
 FOLDER = DEPLOY / "kubernetes"
 # One that clusters are slow to leave, and the newest that is known.
 VERSIONS = ["1.33", "1.37"]
-# Seconds in which a worker loads a million players (docs/performance.md).
+# Seconds in which a worker loads a million players (docs/explanation/performance.md).
 LOADING = 12.0
 POD_KINDS = {"Deployment", "Job", "CronJob"}
 
