@@ -52,7 +52,7 @@ def rate_command(ladders: Path, file: str, files: RateFiles, *, tally: bool, kee
         f"{report.noted} noted",
         err=True,
     )
-    if unapplied:
+    if unapplied.words:
         click.echo(unapplied.text(), err=True)
     if report.rejected and not keep_going:
         sys.exit(1)
