@@ -64,7 +64,7 @@ def included(path: str) -> str:
         if target.is_dir():
             # A site has no pages of folders.
             return link[1]
-        return f"[{link[1]}]({os.path.relpath(target, PROJECT / 'docs' / 'guides')}{link[3] or ''})"
+        return f"[{link[1]}]({os.path.relpath(target, PROJECT / 'docs' / 'any folder')}{link[3] or ''})"
 
     return _LINK.sub(linked, (PROJECT / path).read_text(encoding="utf-8"))
 
