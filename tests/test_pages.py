@@ -13,6 +13,7 @@ import pytest
 from project import PROJECT
 
 from streams import events
+from streams.cli.config_files import read_toml
 from streams.cli.main import cli
 from streams.cli.settings_model import SETTINGS
 from streams.core.events import REASONS, REJECTIONS
@@ -118,6 +119,16 @@ def test_every_exit_status_is_in_the_reference(site: Path) -> None:
 
     assert statuses
     assert set(map(str, statuses)) - code_of(site, "exit-statuses") == set()
+
+
+@pytest.mark.parametrize("page", ["reference/settings.md", "guides/secure.md"])
+def test_the_files_of_settings_that_the_pages_show_are_some(page: str, tmp_path: Path) -> None:
+    text = (PROJECT / "docs" / page).read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "ladderlog.toml"
+    file.write_text(shown)
+
+    assert read_toml(file)["security.protocol"] == "SASL_SSL"
 
 
 def test_the_pages_load_nothing_from_elsewhere(site: Path) -> None:

@@ -83,6 +83,7 @@ def test_every_document_has_the_documented_shape(site: Site) -> None:
         "topics": ["topics"],
         "audit": ["audit"],
         "compare": ["compare", "--with", str(other)],
+        "settings": ["settings"],
     }
     documents = {name: document(ask(site, *arguments, "--json")) for name, arguments in asked.items()}
     shapes = {name: shape(found) for name, found in documents.items()}
@@ -103,6 +104,11 @@ def test_every_document_has_the_documented_shape(site: Site) -> None:
     assert (documents["week"]["state"], documents["week"]["revision"]) == ("closed", 1)
     assert documents["audit"]["differences"] == 0
     assert documents["topics"]["topics"][0]["mistakes"] == []
+    assert documents["settings"]["settings"][0] == {
+        "name": "bootstrap.servers",
+        "value": site.settings.bootstrap_servers,
+        "from": "variable LADDERLOG_BOOTSTRAP_SERVERS",
+    }
 
 
 def test_a_ranking_in_an_unknown_system_is_a_mistake_that_names_those_there_are(site: Site) -> None:
