@@ -43,10 +43,13 @@ def commands(page: str) -> list[str]:
 
 
 def shown() -> list[str]:
-    """Return the lines that the first hour shows as printed, but those with a moment or an offset."""
-    page = (DOCS / FIRST_HOUR).read_text(encoding="utf-8")
-    lines = "".join(re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)).splitlines()
-    return [line for line in lines if not line.startswith(("partition ", "game-finished/"))]
+    """Return the lines that these pages show as printed, but those with a moment or an offset."""
+    blocks = re.findall(r"^```text\n(.*?)^```$", "\n".join(first_hour()), re.MULTILINE | re.DOTALL)
+    return [
+        line
+        for line in "".join(blocks).splitlines()
+        if not line.startswith("game-finished/") and " offset " not in line
+    ]
 
 
 def variables_named() -> list[str]:
