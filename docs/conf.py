@@ -34,8 +34,6 @@ html_show_sphinx = False
 # The search would fetch each page for it, which browsers refuse where the pages are files.
 html_show_search_summary = False
 html_last_updated_fmt = None
-pygments_style = "friendly"
-pygments_dark_style = "github-dark"
 
 
 def setup(app: Sphinx) -> None:
