@@ -20,7 +20,7 @@ from streams.cli.restore import restore_command
 from streams.cli.settings import settings_command
 from streams.cli.show import ranking_command, week_command
 from streams.runtime.connection import ConnectionSettingsError
-from streams.runtime.exit_statuses import EXIT_UNREACHABLE
+from streams.runtime.exit_statuses import EXIT_NO_RIGHTS, EXIT_UNREACHABLE
 
 _USAGE = 2
 _COMMANDS = (
@@ -72,6 +72,10 @@ def main() -> None:
         click.echo(f"Error: {error}", err=True)
         sys.exit(_USAGE)
     except Exception as error:
+        rights = sys.modules.get("streams.runtime.rights")
+        if rights is not None and isinstance(error, rights.MissingRightsError):
+            click.echo(f"Error: {error}", err=True)
+            sys.exit(EXIT_NO_RIGHTS)
         # A command that has not imported Kafka's client has no error of it.
         errors = sys.modules.get("aiokafka.errors")
         if errors is None or not isinstance(error, errors.KafkaError):

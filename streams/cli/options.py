@@ -1,5 +1,6 @@
 """Options that several commands have, and how their values become settings, rules and moments."""
 
+import asyncio
 import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from streams.core.ratings.parameters import LadderFileError
 from streams.core.rules import LadderRules
 from streams.files.jsonl import DAMAGED
 from streams.files.ladder_file import read_ladders
-from streams.runtime.connection import ConnectionSettingsError, Secret, Security
+from streams.runtime.connection import PLAINTEXT, ConnectionSettingsError, Secret, Security
 from streams.runtime.settings import Settings
 
 
@@ -83,9 +84,21 @@ def gathered_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def call(**given: Any) -> Any:
         parts = {name: given.pop(name) for name in names & given.keys()}
-        return command(settings=_settings(parts.pop("bootstrap_servers"), parts), **given)
+        settings = _settings(parts.pop("bootstrap_servers"), parts)
+        if settings is not None:
+            _check_rights(settings)
+        return command(settings=settings, **given)
 
     return call
+
+
+def _check_rights(settings: Settings) -> None:
+    """Raise MissingRightsError when the present command may not do what it has to."""
+    if settings.security.protocol == PLAINTEXT:
+        return  # nobody says who he is, and so everybody may do the same
+    from streams.runtime.rights import check_rights
+
+    asyncio.run(check_rights(settings, click.get_current_context().command.name or ""))
 
 
 def connection_options(

@@ -17,12 +17,13 @@ from types import TracebackType
 from typing import Self
 
 from streams.embedded import guard
-from streams.embedded.configuration import HOST, cluster_id, free_port, is_free, prepare
+from streams.embedded.configuration import HOST, Setup, cluster_id, free_port, is_free, prepare
 from streams.embedded.errors import BrokerError, PortTakenError
 from streams.embedded.jars import KAFKA_VERSION, java, kafka_jars
 from streams.embedded.readiness import await_kafka
 
 _PORT_ATTEMPTS = 5
+_USUAL = Setup()
 # The broker of a parent that was killed a moment ago may still be stopping.
 LOCK_PATIENCE = 5.0
 
@@ -32,10 +33,11 @@ class EmbeddedBroker:
 
     Without `data` it works in a temporary directory that is removed with it. With `data` everything is kept
     there, and the same object, or another one with the same `port`, can be started on it again. The port is
-    chosen at the first start when none is given, and then stays the same.
+    chosen at the first start when none is given, and then stays the same. `setup` has what is unusual.
     """
 
-    def __init__(self, data: Path | None = None, port: int | None = None) -> None:
+    def __init__(self, data: Path | None = None, port: int | None = None, setup: Setup = _USUAL) -> None:
+        self._setup = setup
         self._kept = data
         self._port = port
         self._data: Path | None = None
@@ -122,7 +124,7 @@ class EmbeddedBroker:
                     raise PortTakenError(
                         f"Port {port} is in use: stop what listens there, or choose another."
                     )
-                commands = prepare(data, java_path, jars, port)
+                commands = prepare(data, java_path, jars, port, self._setup)
                 self._guard = guard.start(commands, data, lock, temporary=self._kept is None)
             await_kafka(address, deadline, self._check, cluster=lambda: cluster_id(data))
         except TimeoutError as error:

@@ -4,11 +4,14 @@ import base64
 import os
 import secrets
 import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from streams.runtime.clock import CLOCK_FILE
 
 HOST = "127.0.0.1"
+SCRAM_MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 # Below the ephemeral ports of Linux (32768) and macOS (49152): no outgoing connection can take the port
 # while a killed broker is away, and a client that keeps trying cannot connect to itself on it.
 _PORTS = range(20_000, 32_000)
@@ -89,9 +92,30 @@ def controller_port(port: int) -> int:
     return controller
 
 
-def prepare(data: Path, java: Path, jars: list[Path], port: int) -> list[list[str]]:
+@dataclass(frozen=True)
+class Setup:
+    """What a broker has beside the usual settings: `amend` returns what they become.
+
+    `scram_users` are the name and password of each user that there is from the beginning.
+    """
+
+    amend: Callable[[dict[str, str]], dict[str, str]] = dict
+    scram_users: Mapping[str, str] = field(default_factory=dict)
+
+    def format_options(self) -> list[str]:
+        """Return the options that format data with its users."""
+        return [
+            option
+            for mechanism in SCRAM_MECHANISMS
+            for name, password in self.scram_users.items()
+            for option in ("--add-scram", f"{mechanism}=[name={name},password={password}]")
+        ]
+
+
+def prepare(data: Path, java: Path, jars: list[Path], port: int, setup: Setup) -> list[list[str]]:
     """Write the settings, and return the commands that format new data and run the broker."""
-    settings = kafka_settings(HOST, HOST, port, controller_port(port)) | {"log.dirs": str(_logs(data))}
+    settings = setup.amend(kafka_settings(HOST, HOST, port, controller_port(port)))
+    settings["log.dirs"] = str(_logs(data))
     file = data / "server.properties"
     file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
     base = [str(java), *_JAVA_OPTIONS, "-cp", os.pathsep.join(map(str, jars))]
@@ -100,7 +124,10 @@ def prepare(data: Path, java: Path, jars: list[Path], port: int) -> list[list[st
         return [run]
     # A first byte of 0 keeps the id from beginning with a dash, which would read as an option.
     cluster = base64.urlsafe_b64encode(b"\0" + secrets.token_bytes(15)).decode().rstrip("=")
-    return [[*base, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(file)], run]
+    return [
+        [*base, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(file), *setup.format_options()],
+        run,
+    ]
 
 
 def cluster_id(data: Path) -> str | None:

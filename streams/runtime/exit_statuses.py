@@ -15,6 +15,8 @@ log = logging.getLogger(__name__)
 EXIT_UNREACHABLE = 69
 # A transaction failed, or a partition is stuck: start the worker again. EX_SOFTWARE of sysexits.h.
 EXIT_FAILED = 70
+# This client may not do what it has to: rights are missing. EX_NOPERM of sysexits.h.
+EXIT_NO_RIGHTS = 77
 # The state must not be used: an operator has to look. EX_CONFIG of sysexits.h.
 EXIT_REFUSED = 78
 

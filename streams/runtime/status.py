@@ -9,17 +9,15 @@ from typing import Any
 import orjson
 from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import GroupCoordinatorNotAvailableError, GroupLoadInProgressError
 
 from streams.core.ladders import Ladders
 from streams.core.row_keys import split_key
 from streams.runtime.changelog import PartitionState, read_states
+from streams.runtime.coordinator import described
 from streams.runtime.reader import end_offset, first_offset, reading
 from streams.runtime.settings import Settings
 
 _POLL_SECONDS = 0.25
-# Seconds that a broker may need to make the topic of the groups' offsets.
-_COORDINATOR_PATIENCE = 30.0
 # The key of the row with a ladder's count of what is pending: pending/LADDER/count.
 _PENDING = "pending/"
 _PENDING_PARTS = 3
@@ -91,23 +89,11 @@ async def members(settings: Settings) -> int:
     admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
     await admin.start()
     try:
-        responses = await _described(admin, settings.app_id)
+        responses = await described(admin, settings.app_id)
     finally:
         await admin.close()
     # A group is: error, name, state, protocol type, protocol, members.
     return sum(len(group[5]) for response in responses for group in response.groups)
-
-
-async def _described(admin: AIOKafkaAdminClient, group: str) -> Any:
-    """Return the broker's description of a group; a new broker begins to know groups when it is asked."""
-    deadline = time.monotonic() + _COORDINATOR_PATIENCE
-    while True:
-        try:
-            return await admin.describe_consumer_groups([group])
-        except (GroupCoordinatorNotAvailableError, GroupLoadInProgressError):
-            if time.monotonic() >= deadline:
-                raise
-            await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _status(settings: Settings, partition: int, state: PartitionState) -> PartitionStatus:

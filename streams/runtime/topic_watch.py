@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
-from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED
+from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_NO_RIGHTS, EXIT_REFUSED
 from streams.runtime.partition import Partition
 from streams.runtime.reader import high_watermarks
 from streams.runtime.refusals import made_again
+from streams.runtime.rights import MissingRightsError, check_rights
 from streams.runtime.settings import Settings
 from streams.runtime.topics import topics_on
 
@@ -50,11 +51,14 @@ class TopicWatch:
             self._reached = now
         offsets = {partition: partition.next_offset for partition in partitions if partition.is_open}
         try:
+            await check_rights(self._settings, "worker")
             topics = await topics_on(self._settings.connection)
             missing = [topic for topic in self._settings.all_topics if topic not in topics]
             ends = {} if missing or not offsets else await self._ends(offsets)
         except (KafkaError, TimeoutError) as error:
             return self._unreachable(error, now)
+        except MissingRightsError as error:
+            return Ending(EXIT_NO_RIGHTS, str(error))
         self._reached = now
         if missing:
             return Ending(EXIT_REFUSED, self._deleted(missing))

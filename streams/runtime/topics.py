@@ -9,10 +9,11 @@ from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import for_code
+from aiokafka.errors import ClusterAuthorizationFailedError, TopicAuthorizationFailedError, for_code
 
 from streams.runtime.connection import Connection
 from streams.runtime.connection_errors import BrokerUnreachableError, started
+from streams.runtime.rights import MissingRightsError, Right, missing_text
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.runtime.topic_settings import Config, Finding, findings
 from streams.wire.decode_fast import MAX_RECORD_BYTES
@@ -92,7 +93,10 @@ async def ensure_topics(settings: Settings) -> list[TopicReport]:
     """
     async with _administering(settings.connection) as admin:
         specs = topic_specs(settings)
-        created = {spec.name for spec in specs if await _create(admin, spec)}
+        # Who may not create topics can have them looked at all the same.
+        there = await _describe(admin, [spec.name for spec in specs])
+        absent = [spec for spec in specs if spec.name not in there]
+        created = {spec.name for spec in absent if await _create(admin, spec, settings)}
         await _await_created(admin, created)
         findings = await _findings(admin, [spec for spec in specs if spec.name not in created], settings)
         return [TopicReport(spec, spec.name in created, tuple(findings.get(spec.name, ()))) for spec in specs]
@@ -147,12 +151,14 @@ def _spec(settings: Settings, name: str, config: dict[str, str]) -> TopicSpec:
     return TopicSpec(name, settings.partitions, settings.replication, config)
 
 
-async def _create(admin: AIOKafkaAdminClient, spec: TopicSpec) -> bool:
+async def _create(admin: AIOKafkaAdminClient, spec: TopicSpec, settings: Settings) -> bool:
     topic = NewTopic(spec.name, spec.partitions, spec.replication, topic_configs=spec.config)
     response = await admin.create_topics([topic])
     for _, code, *message in response.topic_errors:
         if code == _TOPIC_EXISTS:
             return False
+        if code in (TopicAuthorizationFailedError.errno, ClusterAuthorizationFailedError.errno):
+            raise MissingRightsError(missing_text(settings, [Right("CREATE", "topic", spec.name)]))
         if code:
             raise for_code(code)(f"topic {spec.name}: {' '.join(str(part) for part in message)}")
     return True

@@ -1,0 +1,179 @@
+"""What each command must be allowed to do where the broker has an authorizer, and what of it is missing.
+
+The broker is asked, in two requests, what this client may do; so a right that is missing is named before
+anything goes wrong for the lack of it, which Kafka's client would tell as something else or not at all.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import GroupAuthorizationFailedError, UnknownTopicOrPartitionError
+
+from streams.runtime.connection_errors import started
+from streams.runtime.coordinator import coordinator_of
+from streams.runtime.rights_requests import GroupRightsRequest, TopicRightsRequest
+from streams.runtime.settings import OUTPUT_TOPICS, Settings
+
+# The bits of Kafka's AclOperation.
+_OPERATIONS = {"READ": 3, "WRITE": 4, "CREATE": 5, "DESCRIBE": 8, "DESCRIBE_CONFIGS": 10}
+_PATIENCE = 8.0
+
+INPUT, OUTPUTS, CHANGELOG, GROUP, TRANSACTIONS = "input", "outputs", "changelog", "group", "transactions"
+_READ, _WRITE, _DESCRIBE, _CONFIGS = ("READ",), ("WRITE",), ("DESCRIBE",), ("DESCRIBE_CONFIGS",)
+_READ_WRITE = (*_READ, *_WRITE)
+_LOOKS: Mapping[str, tuple[str, ...]] = {INPUT: _READ, OUTPUTS: _DESCRIBE, CHANGELOG: _READ}
+_READS: Mapping[str, tuple[str, ...]] = {INPUT: _READ, OUTPUTS: _READ, CHANGELOG: _READ}
+_CORRECTS: Mapping[str, tuple[str, ...]] = {
+    INPUT: _READ_WRITE,
+    OUTPUTS: _READ_WRITE,
+    CHANGELOG: _READ_WRITE,
+    GROUP: _READ,
+    TRANSACTIONS: _WRITE,
+}
+
+# By command, what it does with what. A worker reads the topics it publishes to when it begins, to see that
+# nobody publishes the same there.
+RIGHTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "worker": {
+        INPUT: (*_READ_WRITE, *_CONFIGS),
+        OUTPUTS: (*_READ_WRITE, *_CONFIGS),
+        CHANGELOG: (*_READ_WRITE, *_CONFIGS),
+        GROUP: _READ,
+        TRANSACTIONS: _WRITE,
+    },
+    # And CREATE, for a topic that is not there yet.
+    "topics": {
+        INPUT: (*_DESCRIBE, *_CONFIGS),
+        OUTPUTS: (*_DESCRIBE, *_CONFIGS),
+        CHANGELOG: (*_READ, *_CONFIGS),
+    },
+    "produce": {INPUT: _WRITE, CHANGELOG: _READ},
+    "simulate": {INPUT: _WRITE, CHANGELOG: _READ},
+    "status": {**_LOOKS, GROUP: _DESCRIBE},
+    "ranking": _LOOKS,
+    "week": _LOOKS,
+    "preview": _LOOKS,
+    "game": {**_READS, GROUP: _READ},
+    "replay": _LOOKS,
+    "compare": _LOOKS,
+    "snapshot": _LOOKS,
+    "audit": _READS,
+    "void": {INPUT: _READ_WRITE, OUTPUTS: _DESCRIBE, CHANGELOG: _READ},
+    "rebuild": _CORRECTS,
+    "restore": _CORRECTS,
+}
+
+
+@dataclass(frozen=True)
+class Right:
+    """An operation on a topic, a group, or the transactional ids that begin with a text."""
+
+    operation: str
+    resource: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.operation} on {self.resource} {self.name}"
+
+    @property
+    def option(self) -> str:
+        """Return what names the resource in the options of Kafka's kafka-acls.sh."""
+        if self.resource == "transactional id":
+            return f"--transactional-id {self.name.rstrip('*')} --resource-pattern-type prefixed"
+        return f"--{self.resource} {self.name}"
+
+
+class MissingRightsError(RuntimeError):
+    """This client may not do what it has to; the message names each right, and how to grant it."""
+
+
+def rights_of(settings: Settings, command: str) -> list[Right]:
+    """Return what a command has to be allowed, by topic, group and transactional id."""
+    topics = {
+        INPUT: [settings.input_topic],
+        OUTPUTS: [settings.topic(name) for name in OUTPUT_TOPICS],
+        CHANGELOG: [settings.changelog_topic],
+    }
+    rights = []
+    for what, operations in RIGHTS[command].items():
+        if what == GROUP:
+            resource, names = "group", [settings.app_id]
+        elif what == TRANSACTIONS:
+            resource, names = "transactional id", [f"{settings.app_id}-{settings.input_topic}-*"]
+        else:
+            resource, names = "topic", topics[what]
+        rights += [Right(operation, resource, name) for name in names for operation in operations]
+    return rights
+
+
+async def missing_rights(settings: Settings, wanted: Iterable[Right]) -> list[Right]:
+    """Return those rights that this client has not; of transactional ids the broker tells nothing.
+
+    Raises BrokerUnreachableError, and KafkaError when the broker does not answer the question.
+    """
+    wanted = list(wanted)
+    admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
+    try:
+        await started(admin, settings.connection)
+        allowed = await asyncio.wait_for(_topic_rights(admin, wanted), _PATIENCE)
+        if any(right.resource == "group" for right in wanted):
+            allowed[settings.app_id] = await _group_rights(admin, settings.app_id)
+    finally:
+        await admin.close()
+    return [
+        right
+        for right in wanted
+        if right.resource != "transactional id" and right.operation not in allowed.get(right.name, ())
+    ]
+
+
+async def check_rights(settings: Settings, command: str) -> None:
+    """Raise MissingRightsError when a command may not do what it has to.
+
+    Where clients do not say who they are, everybody may do the same, and nothing is asked.
+    """
+    security = settings.security
+    if command not in RIGHTS or not (security.uses_sasl or security.ssl_certificate_location):
+        return
+    missing = await missing_rights(settings, rights_of(settings, command))
+    if missing:
+        raise MissingRightsError(missing_text(settings, missing))
+
+
+def missing_text(settings: Settings, missing: Iterable[Right]) -> str:
+    """Return which rights are missing, and how to grant them."""
+    missing = list(missing)
+    user = settings.security.sasl_username
+    named = ", ".join(map(str, missing))
+    return (
+        f"{user or 'this client'} may not do what it has to: {named}. Grant it, as with `kafka-acls.sh "
+        f"--bootstrap-server {settings.bootstrap_servers} --add --allow-principal User:{user or 'NAME'} "
+        f"--operation {missing[0].operation} {missing[0].option}`"
+    )
+
+
+async def _topic_rights(admin: AIOKafkaAdminClient, wanted: Iterable[Right]) -> dict[str, set[str]]:
+    topics = list(dict.fromkeys(right.name for right in wanted if right.resource == "topic"))
+    answer = await admin._send_request(TopicRightsRequest(topics))  # noqa: SLF001 - it has no public way
+    return {
+        # What may be done with a topic that is not there yet is seen when it is made.
+        topic: set(_OPERATIONS) if error == UnknownTopicOrPartitionError.errno else _named(operations)
+        for error, topic, _, _, operations in answer.topics
+    }
+
+
+async def _group_rights(admin: AIOKafkaAdminClient, group: str) -> set[str]:
+    try:
+        node = await coordinator_of(admin, group)
+    except GroupAuthorizationFailedError:
+        return set()
+    answer = await admin._send_request(GroupRightsRequest([group]), node)  # noqa: SLF001 - it has no public way
+    ((error, *_, operations),) = answer.groups
+    # A group that nobody has begun yet may be asked about, too.
+    return set() if error == GroupAuthorizationFailedError.errno else _named(operations)
+
+
+def _named(bits: int) -> set[str]:
+    return {name for name, bit in _OPERATIONS.items() if bits > 0 and bits >> bit & 1}
