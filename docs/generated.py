@@ -29,6 +29,8 @@ from streams.core.events import (
     WEEK_ENDED,
 )
 from streams.runtime.exit_statuses import MEANINGS
+from streams.runtime.rights import RIGHTS, rights_of
+from streams.runtime.settings import Settings
 
 PROJECT = Path(__file__).parent.parent
 SCHEMAS = PROJECT / "schemas"
@@ -212,6 +214,19 @@ def _escaped(text: str) -> str:
     return re.sub(r"(?<!`)([*_<\[\]])(?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)", r"\\\1", text)
 
 
+def rights() -> str:
+    """Return a table of what each command has to be allowed, for a deployment with the usual names."""
+    usual = Settings("localhost:9092")
+    lines = ["| command | rights |", "| --- | --- |"]
+    for command in sorted(RIGHTS):
+        resources: dict[str, list[str]] = {}
+        for right in rights_of(usual, command):
+            resources.setdefault(f"{right.resource} `{right.name}`", []).append(f"`{right.operation}`")
+        told = "; ".join(f"{', '.join(operations)} on {name}" for name, operations in resources.items())
+        lines.append(f"| `{command}` | {told} |")
+    return "\n".join(lines)
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "settings": settings,
@@ -219,4 +234,5 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "reasons-ignored": ignored,
     "reasons-rejected": rejected,
     "exit-statuses": exit_statuses,
+    "rights": rights,
 }

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import trustme
@@ -34,6 +34,7 @@ from project import PROJECT
 
 from streams.embedded.broker import EmbeddedBroker
 from streams.embedded.configuration import HOST, Setup, free_port
+from streams.runtime.clock import SystemClock
 from streams.runtime.rights import Right
 
 USER = "site"
@@ -80,7 +81,7 @@ class Certificates:
 
     def issue(self, name: str, *hosts: str, common_name: str | None = None, expired: bool = False) -> Path:
         """Write a certificate with its chain and key into one file, and return it."""
-        ended = datetime.now(UTC) - timedelta(days=1) if expired else None
+        ended = SystemClock().now() - timedelta(days=1) if expired else None
         issued = self.authority.issue_cert(*hosts, common_name=common_name, not_after=ended)
         key = load_pem_private_key(issued.private_key_pem.bytes(), None)
         # Kafka reads no other form of a key.
@@ -181,7 +182,7 @@ def _secured(
 
 def token(subject: str = USER) -> str:
     """Return a bearer token that the broker takes for a day, as it takes those that nobody has signed."""
-    now = datetime.now(UTC)
+    now = SystemClock().now()
     claims = {"sub": subject, "iat": now.timestamp(), "exp": (now + timedelta(days=1)).timestamp()}
     header, body = (
         base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")

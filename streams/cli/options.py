@@ -23,7 +23,7 @@ from streams.core.ratings.parameters import LadderFileError
 from streams.core.rules import LadderRules
 from streams.files.jsonl import DAMAGED
 from streams.files.ladder_file import read_ladders
-from streams.runtime.connection import PLAINTEXT, ConnectionSettingsError, Secret, Security
+from streams.runtime.connection import ConnectionSettingsError, Secret, Security
 from streams.runtime.settings import Settings
 
 
@@ -94,8 +94,8 @@ def gathered_settings(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check_rights(settings: Settings) -> None:
     """Raise MissingRightsError when the present command may not do what it has to."""
-    if settings.security.protocol == PLAINTEXT:
-        return  # nobody says who he is, and so everybody may do the same
+    if not settings.security.names_client:
+        return
     from streams.runtime.rights import check_rights
 
     asyncio.run(check_rights(settings, click.get_current_context().command.name or ""))

@@ -87,11 +87,8 @@ def _gathered_log(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def call(*, app_id: str, files: Sequence[str], **given: Any) -> Any:
-        # Here `--partitions` says which of them to read, and is no setting.
-        others = {name: given.pop(name) for name in ("partitions",) if name in given}
-
-        def with_log(settings: Settings | None, **options: Any) -> Any:
-            return command(log=_LogOptions(settings, app_id, files), **others, **options)
+        def with_log(settings: Settings | None, **others: Any) -> Any:
+            return command(log=_LogOptions(settings, app_id, files), **others)
 
         return gathered_settings(with_log)(app_id=app_id, **given)
 

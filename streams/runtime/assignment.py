@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 from aiokafka.structs import ConsumerRecord
 
-from streams.runtime.broker_answers import meaning
+from streams.runtime.broker_answers import meaning, status_of
 from streams.runtime.clock import Clock
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED, leave_at_once
 from streams.runtime.partition import Partition
@@ -82,7 +82,7 @@ class PartitionTask:
             log.exception("partition %d", self.partition.tp.partition)
             said = meaning(error)
             why = repr(error) if said is None else f"{error!r}: {said}"
-            leave_at_once(EXIT_FAILED, f"partition {self.partition.tp.partition} failed: {why}; leaving")
+            leave_at_once(status_of(error), f"partition {self.partition.tp.partition} failed: {why}; leaving")
 
     def _take(self) -> list[Records]:
         taken: list[Records] = []

@@ -97,6 +97,11 @@ class Security:
         """Say whether the client gives a name and a password, or a token."""
         return self.protocol in (SASL_PLAINTEXT, SASL_SSL)
 
+    @property
+    def names_client(self) -> bool:
+        """Say whether the broker knows who the client is; else all clients may do the same."""
+        return self.uses_sasl or (self.uses_tls and self.ssl_certificate_location is not None)
+
     def password(self) -> str | None:
         """Return the password. Raises ConnectionSettingsError when its file cannot be read."""
         return _secret(self.sasl_password, self.sasl_password_file, "sasl.password.file")

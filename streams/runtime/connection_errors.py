@@ -98,7 +98,7 @@ def _reason(error: BaseException, protocol: str) -> str:
     if isinstance(error, TimeoutError):
         return f"it does not answer in time; {wrong_protocol}"
     if isinstance(error, OSError):
-        return error.strerror or str(error)
+        return error.strerror or str(error) or f"it ended the connection; {wrong_protocol}"
     name = type(error).__name__
     reason = next((reason for part, reason in _REFUSALS.items() if part in name), None)
     return f"{reason or f'it ended the connection; {wrong_protocol}'} ({_said(error)})"

@@ -14,7 +14,7 @@ _PATIENCE = 30.0
 
 
 async def coordinator_of(admin: AIOKafkaAdminClient, group: str) -> int:
-    """Return the node that knows a group. Raises KafkaError when none does for long, or it may not be asked."""
+    """Return the node that knows a group. Raises KafkaError when none does for long, or it is forbidden."""
     return int(await _patiently(lambda: admin.find_coordinator(group)))
 
 

@@ -50,6 +50,10 @@ MEANINGS: Mapping[int, Meaning] = {
         "nothing is lost.",
         "Start it again. A service manager does so by itself.",
     ),
+    EXIT_NO_RIGHTS: Meaning(
+        "The broker does not allow what the command has to do; the message names each right that is missing.",
+        "Grant it, as the message says, and start again.",
+    ),
     EXIT_REFUSED: Meaning(
         "Refused, because the state must not be used: the rows are not those of the committed offset, the "
         "rules or partitions are not those that the deployment began with, or a topic was deleted.",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupAuthorizationFailedError, UnknownTopicOrPartitionError
 
-from streams.runtime.connection_errors import started
+from streams.runtime.connection_errors import started, unreachable
 from streams.runtime.coordinator import coordinator_of
 from streams.runtime.rights_requests import GroupRightsRequest, TopicRightsRequest
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
@@ -66,6 +66,13 @@ RIGHTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
+# Commands whose rights are not asked for before they begin: why.
+UNASKED: Mapping[str, str] = {
+    "settings": "it only shows what would be used",
+    "repartition": "its new topics have names of their own, and most are not there yet",
+}
+
+
 @dataclass(frozen=True)
 class Right:
     """An operation on a topic, a group, or the transactional ids that begin with a text."""
@@ -86,7 +93,7 @@ class Right:
 
 
 class MissingRightsError(RuntimeError):
-    """This client may not do what it has to; the message names each right, and how to grant it."""
+    """What a client has to do, it may not; the message names each right, and how to grant it."""
 
 
 def rights_of(settings: Settings, command: str) -> list[Right]:
@@ -117,7 +124,10 @@ async def missing_rights(settings: Settings, wanted: Iterable[Right]) -> list[Ri
     admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
     try:
         await started(admin, settings.connection)
-        allowed = await asyncio.wait_for(_topic_rights(admin, wanted), _PATIENCE)
+        try:
+            allowed = await asyncio.wait_for(_topic_rights(admin, wanted), _PATIENCE)
+        except TimeoutError as error:
+            raise unreachable(settings.connection) from error
         if any(right.resource == "group" for right in wanted):
             allowed[settings.app_id] = await _group_rights(admin, settings.app_id)
     finally:
@@ -134,8 +144,7 @@ async def check_rights(settings: Settings, command: str) -> None:
 
     Where clients do not say who they are, everybody may do the same, and nothing is asked.
     """
-    security = settings.security
-    if command not in RIGHTS or not (security.uses_sasl or security.ssl_certificate_location):
+    if command in UNASKED or not settings.security.names_client:
         return
     missing = await missing_rights(settings, rights_of(settings, command))
     if missing:
@@ -148,9 +157,9 @@ def missing_text(settings: Settings, missing: Iterable[Right]) -> str:
     user = settings.security.sasl_username
     named = ", ".join(map(str, missing))
     return (
-        f"{user or 'this client'} may not do what it has to: {named}. Grant it, as with `kafka-acls.sh "
-        f"--bootstrap-server {settings.bootstrap_servers} --add --allow-principal User:{user or 'NAME'} "
-        f"--operation {missing[0].operation} {missing[0].option}`"
+        f"{user or 'this client'} may not do what it has to: {named}. Grant each, as the first with "
+        f"`kafka-acls.sh --bootstrap-server {settings.bootstrap_servers} --add "
+        f"--allow-principal User:{user or 'NAME'} --operation {missing[0].operation} {missing[0].option}`"
     )
 
 

@@ -62,12 +62,21 @@ def run_worker(
     app = new_app(settings, rules, writes_input=writes_input)
     try:
         faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
+    except SystemExit as error:
+        if not error.code:
+            raise
+        _leave(settings, f"Faust has given up with status {error.code}")
     except Exception as error:  # whatever it is: Faust has given up
         log.exception("Faust has given up")
-        ending = asyncio.run(TopicWatch(settings).look((), time.monotonic()))
-        if ending is None:
-            ending = Ending(EXIT_FAILED, f"the worker failed: {error!r}; leaving")
-        leave_at_once(ending.status, ending.reason)
+        _leave(settings, repr(error))
+
+
+def _leave(settings: Settings, cause: str) -> None:
+    """End the process of a worker that Faust has given up, with what the broker says of it, if it does."""
+    ending = asyncio.run(TopicWatch(settings).look((), time.monotonic()))
+    if ending is None:
+        ending = Ending(EXIT_FAILED, f"the worker failed: {cause}; leaving")
+    leave_at_once(ending.status, ending.reason)
 
 
 def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, writes_input: bool) -> faust.App:
