@@ -12,6 +12,7 @@ from streams.cli.settings_model import BY_NAME, SectionedOption, Setting, securi
 
 _JAAS = re.compile(r"^\s*(?P<module>[\w.]+)\s+required\b(?P<options>.*?);?\s*$", re.DOTALL)
 _JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;]+))""")
+_TOKEN_MODULE = "OAuthBearerLoginModule"  # noqa: S105 - the name of a class
 _JAAS_MODULES = ("PlainLoginModule", "ScramLoginModule")
 _ORIGINS = "ladderlog.origins"
 _PEM = "PEM"
@@ -60,13 +61,23 @@ def read_properties(path: Path) -> dict[str, Any]:
         if f"ssl.{store}.location" in given:
             given.setdefault(f"ssl.{store}.type", "JKS")
     named: dict[str, str] = {}
+    aside = []
     for key, value in given.items():
-        named.update(_named(key, value, f"{path}: {key}"))
+        said = _named(key, value, f"{path}: {key}")
+        if said is None:
+            aside.append(key)
+        else:
+            named.update(said)
+    if aside:
+        click.echo(f"{path}: left aside, being no settings of a connection: {', '.join(aside)}", err=True)
     return {name: _converted(BY_NAME[name], value, f"{path}: {name}") for name, value in named.items()}
 
 
-def _named(key: str, value: str, where: str) -> dict[str, str]:
-    """Return what a property of Kafka's clients says, by our names. Raises ConfigFileError."""
+def _named(key: str, value: str, where: str) -> dict[str, str] | None:
+    """Return what a property of Kafka's clients says, by our names; None when it concerns other things.
+
+    Raises ConfigFileError for one that concerns the connection and cannot be followed.
+    """
     if key == "sasl.jaas.config":
         return _jaas(value, where)
     if key == "ssl.keystore.location":
@@ -81,7 +92,7 @@ def _named(key: str, value: str, where: str) -> dict[str, str]:
         return {name: value}
     if key.startswith(("ssl.", "sasl.", "security.")):
         raise ConfigFileError(f"{where}: is not supported; there are {', '.join(sorted(_CONNECTION))}")
-    return {}
+    return None
 
 
 def use_file(
@@ -128,7 +139,8 @@ def _setting(key: str, path: Path) -> Setting:
 
 def _converted(setting: Setting, value: Any, where: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ConfigFileError(f"{where}: expected a text or a whole number, not {value!r}")
+        shown = "***" if setting.secret else repr(value)
+        raise ConfigFileError(f"{where}: expected a text or a whole number, not {shown}")
     try:
         # What it is converted to is made again where the command takes it.
         setting.type.convert(str(value), None, None)
@@ -155,6 +167,9 @@ def _jaas(value: str, where: str) -> dict[str, str]:
     """Return the name and password in a line for Java's login modules."""
     match = _JAAS.match(value)
     module = match["module"].rpartition(".")[2] if match else ""
+    if module == _TOKEN_MODULE:
+        # Where the token comes from, sasl.token.file or sasl.token.command say.
+        return {}
     if match is None or module not in _JAAS_MODULES:
         raise ConfigFileError(
             f'{where}: expected {" or ".join(_JAAS_MODULES)} required username="…" password="…";'

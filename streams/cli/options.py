@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from streams.cli.config_files import read_properties, read_toml, use_file
+from streams.cli.config_files import origin, read_properties, read_toml, use_file
 from streams.cli.settings_model import (
+    BY_PARAMETER,
     CONNECTION_SECTION,
     SectionedOption,
     option,
@@ -67,6 +69,8 @@ def _settings(bootstrap_servers: str | None, given: dict[str, Any]) -> Settings 
     }
     if bootstrap_servers is None:
         return None
+    for secret in ("sasl_password", "ssl_key_password"):
+        _choose_secret(security, secret)
     for setting in security_settings():
         if setting.secret and security[setting.parameter] is not None:
             security[setting.parameter] = Secret(security[setting.parameter])
@@ -74,6 +78,23 @@ def _settings(bootstrap_servers: str | None, given: dict[str, Any]) -> Settings 
         return Settings(bootstrap_servers, **given, security=Security(**security))
     except ConnectionSettingsError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _choose_secret(security: dict[str, Any], secret: str) -> None:
+    """Drop a secret that a file of settings has, when an option or a variable names a file with another.
+
+    Raises click.UsageError when nothing says which of two is meant.
+    """
+    named = f"{secret}_file"
+    if security[secret] is None or security[named] is None:
+        return
+    context = click.get_current_context()
+    if context.get_parameter_source(named) is ParameterSource.DEFAULT_MAP:
+        files = " and ".join(sorted({str(origin(context, name)) for name in (secret, named)}))
+        raise click.UsageError(
+            f"{BY_PARAMETER[secret]} and {BY_PARAMETER[named]} are both given, in {files}; give one of them"
+        )
+    security[secret] = None
 
 
 def gathered_settings(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -104,6 +104,8 @@ SETTINGS = (
     ),
 )
 BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+# The names of settings by those of their values in Python.
+BY_PARAMETER: Mapping[str, str] = {setting.parameter: setting.name for setting in SETTINGS}
 
 
 def security_settings() -> Iterable[Setting]:

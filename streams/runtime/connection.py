@@ -218,18 +218,25 @@ async def read_token(file: Path | None, command: str | None) -> str:
     """
     if file is not None:
         return _read("sasl.token.file", file)
-    process = await asyncio.create_subprocess_exec(
-        *shlex.split(command or ""), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
     try:
-        output, errors = await asyncio.wait_for(process.communicate(), _TOKEN_PATIENCE)
+        # What it prints beside the token is for its log, not for ours, where a token might show.
+        process = await asyncio.create_subprocess_exec(
+            *shlex.split(command or ""), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+        )
+    except (OSError, ValueError) as error:
+        raise ConnectionSettingsError(f"sasl.token.command: {command!r} cannot be run: {error}") from error
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), _TOKEN_PATIENCE)
     except TimeoutError as error:
         process.kill()
+        await process.wait()
         raise ConnectionSettingsError(f"sasl.token.command: no token after {_TOKEN_PATIENCE:g} s") from error
     if process.returncode:
-        said = errors.decode(errors="replace").strip()
-        raise ConnectionSettingsError(f"sasl.token.command: it ended with {process.returncode}: {said}")
-    return output.decode().strip()
+        raise ConnectionSettingsError(f"sasl.token.command: {command!r} ended with {process.returncode}")
+    token = output.decode(errors="replace").strip()
+    if not token:
+        raise ConnectionSettingsError(f"sasl.token.command: {command!r} printed no token")
+    return token
 
 
 def _secret(value: Secret | None, file: Path | None, setting: str) -> str | None:

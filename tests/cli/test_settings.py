@@ -1,5 +1,6 @@
 """Settings come from options, variables and files, one before the other; what cannot be is named."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 from project import PROJECT
+
+from streams.runtime.connection import ConnectionSettingsError, read_token
 
 SECRET = "correct horse"  # noqa: S105 - to see that it is not shown
 JAAS = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="site" password="{}";'
@@ -180,3 +183,73 @@ def test_a_broker_that_is_not_there_is_said_in_one_line() -> None:
     assert run.returncode == 69
     assert len(run.stderr.splitlines()) == 1
     assert run.stderr.startswith("Error: Kafka: no broker at 127.0.0.1:1 can be used: ")
+
+
+def test_a_secret_that_is_no_text_is_not_shown(tmp_path: Path) -> None:
+    toml = written(tmp_path, "ladderlog.toml", f'sasl.password = ["{SECRET}"]\n')
+
+    run = ladderlog("settings", "--config", toml)
+
+    assert (run.returncode, run.stderr) == (
+        2,
+        f"Error: {toml}: sasl.password: expected a text or a whole number, not ***\n",
+    )
+
+
+def test_a_password_file_that_an_option_names_comes_before_a_password_in_a_file(tmp_path: Path) -> None:
+    properties = written(tmp_path, "client.properties", SCRAM)
+
+    run = ladderlog(
+        *("settings", "--bootstrap-servers", "h:1", "--command-config", properties),
+        *("--sasl-password-file", "nowhere"),
+    )
+
+    assert (run.returncode, run.stderr) == (
+        2,
+        "Error: sasl.password.file: nowhere cannot be used: No such file or directory\n",
+    )
+
+
+def test_two_passwords_in_files_are_one_too_many(tmp_path: Path) -> None:
+    properties = written(tmp_path, "client.properties", SCRAM)
+    toml = written(tmp_path, "ladderlog.toml", 'sasl.password.file = "password"\n')
+
+    run = ladderlog(
+        "settings", "--bootstrap-servers", "h:1", "--config", toml, "--command-config", properties
+    )
+
+    assert run.returncode == 2
+    assert "Error: sasl.password and sasl.password.file are both given, in " in run.stderr
+
+
+def test_a_property_that_is_none_of_a_connection_is_named(tmp_path: Path) -> None:
+    properties = written(tmp_path, "client.properties", "securty.protocol=SSL\nacks=all\n")
+
+    run = ladderlog("settings", "--command-config", properties)
+
+    assert run.returncode == 0
+    assert run.stderr == (
+        f"{properties}: left aside, being no settings of a connection: securty.protocol, acks\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("no-such-program", "'no-such-program' cannot be run: "),
+        ("sh 'unclosed", '"sh \'unclosed" cannot be run: '),
+        ("true", "'true' printed no token"),
+        ("sh -c 'echo geheim >&2; exit 3'", "ended with 3"),
+    ],
+)
+def test_a_token_command_that_gives_none_is_said(command: str, message: str) -> None:
+    with pytest.raises(ConnectionSettingsError) as caught:
+        asyncio.run(read_token(None, command))
+
+    assert str(caught.value).startswith("sasl.token.command: ")
+    assert message in str(caught.value)
+    assert str(caught.value).count("geheim") == command.count("geheim")
+
+
+def test_a_token_is_what_a_command_prints() -> None:
+    assert asyncio.run(read_token(None, "echo abc")) == "abc"

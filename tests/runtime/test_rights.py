@@ -286,6 +286,23 @@ def test_why_a_connection_is_refused_is_one_line(
 
 
 @pytest.mark.kafka
+@pytest.mark.parametrize("command", ["worker", "produce", "audit"])
+def test_every_command_says_so_when_its_password_is_wrong(
+    command: str, secured: Secured, tmp_path: Path
+) -> None:
+    config = secured.broker.properties(tmp_path)
+    config.write_text(config.read_text().replace(PASSWORD, WRONG))
+    servers = secured.broker.servers("SASL_SSL")
+    files = [str(secured.folder / "game.jsonl")] if command == "produce" else []
+
+    run = ladderlog(command, "--bootstrap-servers", servers, "--command-config", str(config), *files)
+
+    assert run.returncode == EXIT_UNREACHABLE, run.stderr
+    assert len(run.stderr.splitlines()) == 1
+    assert "it refused who we are" in run.stderr
+
+
+@pytest.mark.kafka
 @pytest.mark.parametrize(
     ("certificate", "message"),
     [("expired", "its certificate has expired"), ("elsewhere", "its certificate is another host's")],
