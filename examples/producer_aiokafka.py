@@ -25,7 +25,10 @@ WINDOW = 1_000
 
 
 async def send(properties: dict[str, str], topic: str, games: Iterable[Game]) -> list[str]:
-    """Send games, and return the game_ids of those that were not confirmed."""
+    """Send games, and return the game_ids of those that were not confirmed.
+
+    Raises KafkaError when it cannot begin: nobody answers, the password is wrong, or a right is missing.
+    """
     producer = AIOKafkaProducer(
         **for_aiokafka(properties),
         # Confirmed means that every replica in sync has it, and a retry makes no second record.
@@ -33,10 +36,10 @@ async def send(properties: dict[str, str], topic: str, games: Iterable[Game]) ->
         enable_idempotence=True,
         linger_ms=5,
     )
-    await producer.start()
     failed: list[str] = []
     under_way: list[tuple[Game, asyncio.Future[Any]]] = []
     try:
+        await producer.start()
         for game in games:
             # The ladder as key, which aiokafka hashes by murmur2, leads to the home of the ladder. Headers
             # need not be given.
@@ -77,7 +80,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with options.games.open(encoding="utf-8") as lines:
         games = (json.loads(line) for line in lines if line.strip())
-        failed = asyncio.run(send(read_properties(options.properties), options.topic, games))
+        try:
+            failed = asyncio.run(send(read_properties(options.properties), options.topic, games))
+        except KafkaError as error:
+            print(f"nothing was sent: {error or type(error).__name__}", file=sys.stderr)
+            return 1
     return 1 if failed else 0
 
 

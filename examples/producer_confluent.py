@@ -19,25 +19,31 @@ from confluent_kafka import KafkaException, Producer
 Game = dict[str, Any]
 
 
-class Outcome:
-    """What became of the games that were sent: `failed` has the game_ids of those that were not confirmed."""
+class Unconfirmed:
+    """The games that were given to librdkafka, until the broker has confirmed them."""
 
     def __init__(self) -> None:
-        self.failed: list[str] = []
+        self._games: dict[int, Game] = {}
+        self._number = 0
 
-    def of(self, game: Game) -> Any:
-        """Return what librdkafka is to call when it knows."""
+    def add(self, game: Game) -> Any:
+        """Take in a game, and return what librdkafka is to call when it knows what became of it."""
+        self._number += 1
+        number = self._number
+        self._games[number] = game
 
         def answered(error: Any, _message: Any) -> None:
-            if error is not None:
-                self.note(game, error)
+            if error is None:
+                del self._games[number]
+            else:
+                print(f"{game['game_id']}: {error}", file=sys.stderr)
 
         return answered
 
-    def note(self, game: Game, error: Any) -> None:
-        """Take in a game that was not confirmed."""
-        print(f"{game['game_id']}: {error}", file=sys.stderr)
-        self.failed.append(game["game_id"])
+    @property
+    def game_ids(self) -> list[str]:
+        """Return the ids of those that are left."""
+        return [game["game_id"] for game in self._games.values()]
 
 
 def send(properties: dict[str, str], topic: str, games: Iterable[Game]) -> list[str]:
@@ -53,24 +59,32 @@ def send(properties: dict[str, str], topic: str, games: Iterable[Game]) -> list[
             **properties,
         }
     )
-    outcome = Outcome()
-    for game in games:
-        _produce(producer, topic, game, outcome)
-        producer.poll(0)
-    # As long as it takes: librdkafka itself gives a game up after delivery.timeout.ms (5 minutes).
-    producer.flush()
-    return outcome.failed
+    unconfirmed = Unconfirmed()
+    rest = iter(games)
+    try:
+        for game in rest:
+            _produce(producer, topic, game, unconfirmed)
+            producer.poll(0)
+        # As long as it takes: librdkafka itself gives a game up after delivery.timeout.ms (5 minutes).
+        producer.flush()
+    except (KafkaException, SystemError) as error:
+        # Fatal, such as a missing right; confluent-kafka 2.16 makes a SystemError of it. No more is sent.
+        print(f"the producer has ended: {error}", file=sys.stderr)
+        for game in rest:
+            unconfirmed.add(game)
+    return unconfirmed.game_ids
 
 
-def _produce(producer: Producer, topic: str, game: Game, outcome: Outcome) -> None:
+def _produce(producer: Producer, topic: str, game: Game, unconfirmed: Unconfirmed) -> None:
     key, value = game["ladder"].encode(), json.dumps(game).encode()
+    answered = unconfirmed.add(game)
     while True:
         try:
-            producer.produce(topic, key=key, value=value, on_delivery=outcome.of(game))
+            producer.produce(topic, key=key, value=value, on_delivery=answered)
         except BufferError:
             producer.poll(1)  # the queue is full: wait for answers
         except KafkaException as error:  # too large, say
-            outcome.note(game, error)
+            answered(error, None)
             return
         else:
             return
