@@ -32,7 +32,7 @@ run: $(READY) ## Broker, worker and games at work; GAMES=file.jsonl LADDERS=file
 	@$(BIN)/ladderlog run $(RUN_OPTIONS)
 
 test: check ## All checks and tests that take minutes
-	$(BIN)/python -m pytest -n 2 -m "not soak"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
 
 soak: $(READY) ## The slow proofs
 	$(BIN)/python -m pytest -m soak
