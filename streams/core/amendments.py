@@ -59,6 +59,12 @@ class Amendments:
         else:
             self._set(game_id, Amendment(last.version, last.digest or digest, voided=True))
 
+    def note_report(self, game: Game) -> None:
+        """Take in that a report has come of a game that is taken back."""
+        last = self._last[game.game_id]
+        if last.digest is None:
+            self._set(game.game_id, Amendment(last.version, game.digest, voided=True))
+
     def correct(self, game: Game) -> None:
         """Let a version of a game be the last word."""
         self._set(game.game_id, Amendment(game.version, game.digest, voided=False))

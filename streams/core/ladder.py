@@ -199,6 +199,9 @@ class Ladder:
         if last is None or game.version > last.version:
             return self._correct(game, last)
         if last.voided:
+            # From here on the game has come: what was published of it before a rebuild took it back has the
+            # ids that a version rated at once would publish again.
+            self._amendments.note_report(game)
             return self._ignore_game(game_id, "voided")
         if game.version < last.version:
             return self._ignore_game(game_id, "superseded")
