@@ -30,17 +30,16 @@ class ConfigFileError(click.ClickException):
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the settings of a `ladderlog.toml` by their names. Raises ConfigFileError."""
+    text = _text(path)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise ConfigFileError(f"{path}: {error.strerror}") from error
+        document = tomllib.loads(text)
     except ValueError as error:
         raise ConfigFileError(f"{path}: {error}") from error
-    return {
-        setting.name: _converted(setting, value, f"{path}: {key}")
-        for key, value in _flat(document)
-        for setting in (_setting(key, path),)
-    }
+    settings: dict[str, Any] = {}
+    for key, value in _flat(document):
+        setting = _setting(key, path)
+        settings[setting.name] = _converted(setting, value, f"{path}: {key}")
+    return settings
 
 
 def read_properties(path: Path) -> dict[str, Any]:
@@ -49,13 +48,7 @@ def read_properties(path: Path) -> dict[str, Any]:
     Keys may be those of Java's clients or of librdkafka. What concerns other things than the connection is
     left aside, as Kafka's own tools do; what concerns it and cannot be followed raises ConfigFileError.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ConfigFileError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigFileError(f"{path}: {error}") from error
-    given = dict(_properties(text))
+    given = dict(_properties(_text(path)))
     # Java's default, which would be refused at its key as well.
     for store in ("truststore", "keystore"):
         if f"ssl.{store}.location" in given:
@@ -119,6 +112,16 @@ def origin(context: click.Context, parameter: str) -> Path | None:
     """Return the file that a value was taken from; None when no file has it."""
     path_and_value = context.meta.get(_ORIGINS, {}).get(parameter)
     return None if path_and_value is None else path_and_value[0]
+
+
+def _text(path: Path) -> str:
+    """Return what a file holds. Raises ConfigFileError."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigFileError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigFileError(f"{path}: {error}") from error
 
 
 def _flat(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

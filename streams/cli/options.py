@@ -136,31 +136,25 @@ def connection_options(
     )
 
 
+def _settings_file(name: str, read: Callable[[Path], dict[str, Any]], text: str) -> Callable[[Any], Any]:
+    """Return the option of a file whose settings are taken before the other options are looked at."""
+    return click.option(
+        f"--{name}",
+        cls=SectionedOption,
+        section=CONNECTION_SECTION,
+        type=click.Path(path_type=Path, dir_okay=False),
+        envvar=f"LADDERLOG_{name.replace('-', '_').upper()}",
+        show_envvar=True,
+        is_eager=True,
+        expose_value=False,
+        callback=partial(use_file, read),
+        help=text,
+    )
+
+
 config_options = (
-    click.option(
-        "--config",
-        cls=SectionedOption,
-        section=CONNECTION_SECTION,
-        type=click.Path(path_type=Path, dir_okay=False),
-        envvar="LADDERLOG_CONFIG",
-        show_envvar=True,
-        is_eager=True,
-        expose_value=False,
-        callback=partial(use_file, read_toml),
-        help="A ladderlog.toml with settings.",
-    ),
-    click.option(
-        "--command-config",
-        cls=SectionedOption,
-        section=CONNECTION_SECTION,
-        type=click.Path(path_type=Path, dir_okay=False),
-        envvar="LADDERLOG_COMMAND_CONFIG",
-        show_envvar=True,
-        is_eager=True,
-        expose_value=False,
-        callback=partial(use_file, read_properties),
-        help="A client.properties, as Kafka's own tools take it.",
-    ),
+    _settings_file("config", read_toml, "A ladderlog.toml with settings."),
+    _settings_file("command-config", read_properties, "A client.properties, as Kafka's own tools take it."),
 )
 prefix_option = option("topic.prefix")
 output_prefix_option = option("output.prefix")

@@ -154,7 +154,6 @@ class _RateSink:
         self._tell = tell
         self.writer: Writer | None = None
         self._unapplied = unapplied
-        self._noted = unapplied.words
         self._voided_ahead_from = voided_ahead_from
         self._files = files
         self._tally = tally
@@ -177,7 +176,7 @@ class _RateSink:
                 self._add_changed(publication)
             else:
                 self._write(publication)
-        if self._noted or not published:
+        if not published or self._unapplied.words:
             self._note(self._lines_before + item + 1, event, published)
         if self._tally is not None:
             self._tally.add(event, published)
