@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupAuthorizationFailedError, UnknownTopicOrPartitionError
 
-from streams.runtime.connection_errors import started, unreachable
+from streams.runtime.administration import administering
+from streams.runtime.connection_errors import unreachable
 from streams.runtime.coordinator import coordinator_of
 from streams.runtime.rights_requests import GroupRightsRequest, TopicRightsRequest
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
@@ -121,17 +122,13 @@ async def missing_rights(settings: Settings, wanted: Iterable[Right]) -> list[Ri
     Raises BrokerUnreachableError, and KafkaError when the broker does not answer the question.
     """
     wanted = list(wanted)
-    admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
-    try:
-        await started(admin, settings.connection)
+    async with administering(settings.connection) as admin:
         try:
             allowed = await asyncio.wait_for(_topic_rights(admin, wanted), _PATIENCE)
         except TimeoutError as error:
             raise unreachable(settings.connection) from error
         if any(right.resource == "group" for right in wanted):
             allowed[settings.app_id] = await _group_rights(admin, settings.app_id)
-    finally:
-        await admin.close()
     return [
         right
         for right in wanted

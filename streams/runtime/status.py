@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 from aiokafka import TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 
 from streams.core.ladders import Ladders
 from streams.core.row_keys import split_key
+from streams.runtime.administration import administering
 from streams.runtime.changelog import PartitionState, read_states
 from streams.runtime.coordinator import described
 from streams.runtime.reader import end_offset, first_offset, reading
@@ -86,12 +86,8 @@ async def members(settings: Settings) -> int:
 
     Raises KafkaError when the broker has no answer for long.
     """
-    admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
-    await admin.start()
-    try:
+    async with administering(settings.connection) as admin:
         responses = await described(admin, settings.app_id)
-    finally:
-        await admin.close()
     # A group is: error, name, state, protocol type, protocol, members.
     return sum(len(group[5]) for response in responses for group in response.groups)
 

@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,9 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import ClusterAuthorizationFailedError, TopicAuthorizationFailedError, for_code
 
+from streams.runtime.administration import administering
 from streams.runtime.connection import Connection
-from streams.runtime.connection_errors import BrokerUnreachableError, started
+from streams.runtime.connection_errors import BrokerUnreachableError
 from streams.runtime.rights import MissingRightsError, Right, missing_text
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 from streams.runtime.topic_settings import Config, Finding, findings
@@ -73,17 +73,13 @@ async def await_broker(settings: Settings, seconds: float) -> None:
     """Wait for the broker to answer, at most so long. Raises BrokerUnreachableError when it does not."""
     deadline = time.monotonic() + seconds
     while True:
-        admin = AIOKafkaAdminClient(**settings.connection.client_arguments())
         try:
-            await started(admin, settings.connection)
+            async with administering(settings.connection):
+                return
         except BrokerUnreachableError as error:
             if time.monotonic() >= deadline or not error.may_come:
                 raise
             await asyncio.sleep(_POLL_SECONDS)
-        else:
-            return
-        finally:
-            await admin.close()
 
 
 async def ensure_topics(settings: Settings) -> list[TopicReport]:
@@ -91,7 +87,7 @@ async def ensure_topics(settings: Settings) -> list[TopicReport]:
 
     Raises KafkaError when the broker cannot be reached or refuses.
     """
-    async with _administering(settings.connection) as admin:
+    async with administering(settings.connection) as admin:
         specs = topic_specs(settings)
         # Who may not create topics can have them looked at all the same.
         there = await _describe(admin, [spec.name for spec in specs])
@@ -104,7 +100,7 @@ async def ensure_topics(settings: Settings) -> list[TopicReport]:
 
 async def check_topics(settings: Settings) -> list[TopicReport]:
     """Return every topic with what is wrong with it, missing ones included, without creating any."""
-    async with _administering(settings.connection) as admin:
+    async with administering(settings.connection) as admin:
         specs = topic_specs(settings)
         found = await _findings(admin, specs, settings)
     return [TopicReport(spec, created=False, findings=tuple(found.get(spec.name, ()))) for spec in specs]
@@ -116,7 +112,7 @@ async def topics_on(connection: Connection) -> dict[str, int]:
     All are asked for: a broker may create a topic that is asked for by its name, and whoever asks a missing
     one for its offsets waits until the request times out. So this is asked first.
     """
-    async with _administering(connection) as admin:
+    async with administering(connection) as admin:
         described = await admin.describe_topics()
     # One that has just been created may have no leader yet; there it is all the same.
     return {topic["topic"]: len(topic["partitions"]) for topic in described}
@@ -126,16 +122,6 @@ async def partition_counts(connection: Connection, topics: Iterable[str]) -> dic
     """Return how many partitions each topic has; a topic that is missing is left out."""
     there = await topics_on(connection)
     return {topic: there[topic] for topic in topics if topic in there}
-
-
-@asynccontextmanager
-async def _administering(connection: Connection) -> AsyncIterator[AIOKafkaAdminClient]:
-    admin = AIOKafkaAdminClient(**connection.client_arguments())
-    try:
-        await started(admin, connection)
-        yield admin
-    finally:
-        await admin.close()
 
 
 async def _describe(admin: AIOKafkaAdminClient, topics: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -5,10 +5,10 @@ import time
 from collections.abc import Collection, Mapping
 
 from aiokafka import TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.structs import ConsumerRecord
 
 from streams.core.rules import LadderRules
+from streams.runtime.administration import administering
 from streams.runtime.connection import Connection
 from streams.runtime.partition import Partition
 from streams.runtime.reader import await_settled, reading
@@ -54,12 +54,8 @@ async def rate_log(
 
 async def delete_topics(connection: Connection, topics: Collection[str]) -> None:
     """Delete topics, and wait until they are gone. Raises TimeoutError when they stay."""
-    admin = AIOKafkaAdminClient(**connection.client_arguments())
-    await admin.start()
-    try:
+    async with administering(connection) as admin:
         await admin.delete_topics(list(topics))
-    finally:
-        await admin.close()
     deadline = time.monotonic() + _PATIENCE
     while set(topics) & (await topics_on(connection)).keys():
         if time.monotonic() > deadline:
