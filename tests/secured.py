@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -64,6 +65,22 @@ def _binding(right: Right, user: str) -> AclBinding:
     )
 
 
+def _bindings(admin: AdminClient) -> set[AclBinding]:
+    return set(admin.describe_acls(_EVERYTHING).result(_PATIENCE))
+
+
+def _only(binding: AclBinding) -> AclBindingFilter:
+    return AclBindingFilter(
+        binding.restype,
+        binding.name,
+        binding.resource_pattern_type,
+        binding.principal,
+        binding.host,
+        binding.operation,
+        binding.permission_type,
+    )
+
+
 @dataclass
 class Certificates:
     """Who vouches for whom: the broker's certificate, a client's, and some that are not as they should be."""
@@ -104,13 +121,23 @@ class SecuredBroker:
         return f"{HOST}:{self.ports[listener]}"
 
     def grant(self, rights: Iterable[Right], user: str = USER) -> None:
-        """Let a user do this, and nothing else."""
+        """Let a user do this, and nothing else; what was allowed before and still is, is so all the time."""
         admin = AdminClient({"bootstrap.servers": self.open_servers})
-        for future in admin.delete_acls([_EVERYTHING]).values():
-            future.result(_PATIENCE)
-        bindings = [_binding(right, user) for right in rights]
-        for future in admin.create_acls(bindings).values() if bindings else ():
-            future.result(_PATIENCE)
+        wanted = {_binding(right, user) for right in rights}
+        held = _bindings(admin)
+        if wanted - held:
+            for future in admin.create_acls([*wanted - held]).values():
+                future.result(_PATIENCE)
+        if held - wanted:
+            exactly = [_only(binding) for binding in held - wanted]
+            for future in admin.delete_acls(exactly).values():
+                future.result(_PATIENCE)
+        # The controller has written it; the broker goes by it a little later.
+        deadline = time.monotonic() + _PATIENCE
+        while _bindings(admin) != wanted:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"the broker still allows {_bindings(admin)}, not {wanted}")
+            time.sleep(0.02)
 
     def properties(self, folder: Path, **others: str) -> Path:
         """Write a client.properties of the user by SCRAM over TLS, and return it."""

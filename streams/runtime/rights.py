@@ -13,8 +13,8 @@ from aiokafka.errors import GroupAuthorizationFailedError, UnknownTopicOrPartiti
 
 from streams.runtime.administration import administering
 from streams.runtime.connection_errors import unreachable
-from streams.runtime.coordinator import coordinator_of
-from streams.runtime.rights_requests import GroupRightsRequest, TopicRightsRequest
+from streams.runtime.coordinator import described
+from streams.runtime.rights_requests import TopicRightsRequest
 from streams.runtime.settings import OUTPUT_TOPICS, Settings
 
 # The bits of Kafka's AclOperation.
@@ -172,13 +172,10 @@ async def _topic_rights(admin: AIOKafkaAdminClient, wanted: Iterable[Right]) -> 
 
 async def _group_rights(admin: AIOKafkaAdminClient, group: str) -> set[str]:
     try:
-        node = await coordinator_of(admin, group)
+        description = await described(admin, group)
     except GroupAuthorizationFailedError:
         return set()
-    answer = await admin._send_request(GroupRightsRequest([group]), node)  # noqa: SLF001 - it has no public way
-    ((error, *_, operations),) = answer.groups
-    # A group that nobody has begun yet may be asked about, too.
-    return set() if error == GroupAuthorizationFailedError.errno else _named(operations)
+    return _named(description[-1])
 
 
 def _named(bits: int) -> set[str]:

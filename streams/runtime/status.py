@@ -87,9 +87,9 @@ async def members(settings: Settings) -> int:
     Raises KafkaError when the broker has no answer for long.
     """
     async with administering(settings.connection) as admin:
-        responses = await described(admin, settings.app_id)
-    # A group is: error, name, state, protocol type, protocol, members.
-    return sum(len(group[5]) for response in responses for group in response.groups)
+        description = await described(admin, settings.app_id)
+    # Error, name, state, protocol type, protocol, members.
+    return len(description[5])
 
 
 async def _status(settings: Settings, partition: int, state: PartitionState) -> PartitionStatus:
