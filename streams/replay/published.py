@@ -10,7 +10,7 @@ from streams.runtime.batches import partition_of
 from streams.runtime.homes import FORWARDED_HEADER, Homes, forwarded_copy, forwarded_from
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
-from streams.wire.encode import ERROR_HEADER, Headers, encode_published
+from streams.wire.encode import ERROR_HEADER, TRACE_HEADERS, Headers, encode_published, trace_headers
 from streams.wire.timestamps import published_timestamp
 
 # Of records in a topic with message.timestamp.type=LogAppendTime the timestamp is the broker's.
@@ -50,7 +50,8 @@ class PublishedSink:
         """Give what one input record publishes."""
         timestamp = published_timestamp(item.timestamp)
         position = f"{item.topic}/{item.partition}/{item.offset}"
-        for name, (key, value, headers) in encode_published(published, self._source, position):
+        trace = trace_headers(item.headers)
+        for name, (key, value, headers) in encode_published(published, self._source, position, trace):
             topic, partition = self._settings.topic(name), item.partition
             if topic == self._changed:
                 partition = partition_of(key, self._changed_partitions)
@@ -84,7 +85,8 @@ def marks(record: Any, name: str = "ce_id") -> Marks:
 
     That is the position of a rejected input (`REJECTED_FROM`) or of a forwarded one; of others the `ce_id`.
     """
-    headers = tuple(record.headers)
+    # A trace is of a record's way, not of what it says.
+    headers = tuple(header for header in record.headers if header[0] not in TRACE_HEADERS)
     is_producers = getattr(record, "timestamp_type", _PRODUCERS_OWN) == _PRODUCERS_OWN
     return Marks(
         hash(header(headers, name)),

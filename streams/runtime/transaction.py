@@ -21,7 +21,7 @@ from streams.runtime.homes import Homes, forwarded_copy
 from streams.runtime.layout import compare_partitions
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
-from streams.wire.encode import MAX_PUBLISHED_BYTES, Headers, Record, encode_published
+from streams.wire.encode import MAX_PUBLISHED_BYTES, Headers, Record, encode_published, trace_headers
 from streams.wire.timestamps import published_timestamp
 
 # An open transaction of a worker that died holds up every read_committed reader until the next owner's
@@ -126,7 +126,10 @@ class PartitionTransaction:
     def publish(self, item: ConsumerRecord, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink's
         """Append what follows from a record."""
         self.append_published(
-            published, f"{item.topic}/{item.partition}/{item.offset}", published_timestamp(item.timestamp)
+            published,
+            f"{item.topic}/{item.partition}/{item.offset}",
+            published_timestamp(item.timestamp),
+            trace_headers(item.headers) if item.headers else None,
         )
 
     def reject(self, item: ConsumerRecord, rejected: Rejected) -> None:
@@ -139,9 +142,15 @@ class PartitionTransaction:
         target = (self._input.topic, self._homes.of(event.ladder))
         self._batches.append(target, item.timestamp, *forwarded_copy(item, event.ladder))
 
-    def append_published(self, publications: Iterable[Publication], position: str, timestamp: int) -> None:
+    def append_published(
+        self,
+        publications: Iterable[Publication],
+        position: str,
+        timestamp: int,
+        trace: Headers | None = None,
+    ) -> None:
         """Append what a fold publishes; `position` is the topic/partition/offset of what it follows from."""
-        for topic, (key, value, headers) in encode_published(publications, self._source, position):
+        for topic, (key, value, headers) in encode_published(publications, self._source, position, trace):
             if topic == RATING_CHANGED:
                 target = (self._rating_changed, partition_of(key, self._rating_changed_partitions))
             else:

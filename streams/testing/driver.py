@@ -24,7 +24,7 @@ from streams.processor import Decoded, decode_all, process_decoded
 from streams.runtime.clock import timestamp_ms
 from streams.runtime.rejections import rejected_record
 from streams.wire.decode import decode_consumed
-from streams.wire.encode import Headers, encode_event, encode_published
+from streams.wire.encode import Headers, encode_event, encode_published, trace_headers
 
 CLUB_LADDERS = example_ladder_file()
 """The path of a ladder file with every system, that of the made-up club."""
@@ -197,7 +197,9 @@ class _Sink:
         position = f"{item.topic}/{item.partition}/{item.offset}"
         self.published += [
             Published(topic, *record)
-            for topic, record in encode_published(published, _SOURCE.encode(), position)
+            for topic, record in encode_published(
+                published, _SOURCE.encode(), position, trace_headers(item.headers)
+            )
         ]
 
     def reject(self, item: _Sent, rejected: Rejected) -> None:

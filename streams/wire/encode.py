@@ -29,6 +29,7 @@ from streams.wire.schemas import VERSION
 
 SPECVERSION = b"1.0"
 ERROR_HEADER = "__ladderlog.errors."
+TRACE_HEADERS = frozenset(("traceparent", "tracestate"))
 # No record published is larger, but for a few kilobytes of headers: Kafka's own default of max.message.bytes
 # is 1,048,588. The bound is the same whatever a topic is set to, so that an audit knows what was published.
 MAX_PUBLISHED_BYTES = 900_000
@@ -72,12 +73,18 @@ def encode_event(event: str, fields: Mapping[str, Any], source: str, event_id: s
     return str(fields.get("ladder", "")).encode(), orjson.dumps(fields), headers
 
 
+def trace_headers(headers: Iterable[tuple[str, bytes]]) -> Headers:
+    """Return those headers of an input record that go on whatever follows from it: W3C's trace context."""
+    return [header for header in headers if header[0] in TRACE_HEADERS]
+
+
 def encode_published(
-    publications: Iterable[Publication], source: bytes, position: str
+    publications: Iterable[Publication], source: bytes, position: str, trace: Headers | None = None
 ) -> list[tuple[str, Record]]:
     """Return the records of all that one input record publishes, in order, each with its topic.
 
-    `position` is the input record's topic/partition/offset; topics have no prefix.
+    `position` is the input record's topic/partition/offset; topics have no prefix. `trace` are the headers of
+    the input record that go on.
     """
     records: list[tuple[str, Record]] = []
     for publication in publications:
@@ -87,6 +94,9 @@ def encode_published(
             records += _encode_closed(publication, source, position)
         else:
             records.append(_encode(publication, source, position))
+    if trace:
+        for _, (_, _, headers) in records:
+            headers.extend(trace)
     return records
 
 

@@ -42,6 +42,22 @@ def test_a_game_publishes_what_the_systems_make_of_it() -> None:
     }
 
 
+def test_what_follows_from_a_game_has_its_trace() -> None:
+    trace = [
+        ("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ("tracestate", b"a=1"),
+    ]
+    key, value, headers = events.encode(WON, source="site")
+    driver = Driver(CHESS)
+
+    rated = driver.send_record(value, key=key, headers=[*headers, *trace])
+    ignored = driver.send_record(value, key=key, headers=[*headers, *trace])
+    untraced = driver.send_record(value, key=key, headers=headers)
+
+    assert [each.headers[-2:] for each in rated + ignored] == [trace] * 5
+    assert [name for name, _ in untraced[0].headers if name.startswith("trace")] == []
+
+
 def test_the_same_game_again_is_ignored() -> None:
     driver = Driver(CHESS)
 
