@@ -1,5 +1,6 @@
 """Rejected records as they go to game-rejected: as they came, or cut to what every topic takes."""
 
+import orjson
 from aiokafka.structs import ConsumerRecord
 
 from streams.core.events import Rejected
@@ -9,6 +10,16 @@ from streams.wire.encode import ERROR_HEADER, MAX_PUBLISHED_BYTES, Headers, reco
 _KEPT_KEY = 1024
 _KEPT_VALUE = 64 * 1024
 _KEPT_HEADERS = 64 * 1024
+
+
+def named_game(value: bytes | None) -> str | None:
+    """Return which game a rejected record is about, when it says so in spite of what is wrong with it."""
+    try:
+        content = orjson.loads(value or b"")
+    except orjson.JSONDecodeError:
+        return None
+    game_id = content.get("game_id") if isinstance(content, dict) else None
+    return game_id if isinstance(game_id, str) else None
 
 
 def rejected_record(rejected: Rejected, record: ConsumerRecord) -> tuple[bytes | None, bytes | None, Headers]:
