@@ -141,9 +141,9 @@ def _setting(key: str, path: Path) -> Setting:
 
 
 def _converted(setting: Setting, value: Any, where: str) -> Any:
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         shown = "***" if setting.secret else repr(value)
-        raise ConfigFileError(f"{where}: expected a text or a whole number, not {shown}")
+        raise ConfigFileError(f"{where}: expected a text or a number, not {shown}")
     try:
         # What it is converted to is made again where the command takes it.
         setting.type.convert(str(value), None, None)

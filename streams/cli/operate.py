@@ -16,7 +16,7 @@ import click
 from streams.cli.deployments import RefusedError, deployed, settings_of, with_partitions_there
 from streams.cli.json_output import echo_json, json_option
 from streams.cli.options import kafka_options, ladders_option, read_rules
-from streams.cli.settings_model import command
+from streams.cli.settings_model import command, option
 from streams.core.rules import LadderRules
 from streams.runtime.settings import Settings
 
@@ -56,6 +56,10 @@ def topics_command(settings: Settings, wait: float, *, as_json: bool) -> None:
 @command("worker")
 @kafka_options
 @ladders_option
+@option("http.port")
+@option("http.host")
+@option("http.ready.lag")
+@option("log.format")
 @click.option("--loglevel", default="info", type=click.Choice(["debug", "info", "warning", "error"]))
 @click.option("--until-stdin-ends", is_flag=True, help="Stop as after SIGTERM when standard input ends.")
 @click.option(
@@ -72,6 +76,10 @@ def topics_command(settings: Settings, wait: float, *, as_json: bool) -> None:
 def worker_command(
     settings: Settings,
     ladders: Path,
+    http_port: int | None,
+    http_host: str,
+    http_ready_lag: float,
+    log_format: str,
     loglevel: str,
     *,
     until_stdin_ends: bool,
@@ -79,14 +87,20 @@ def worker_command(
     share_outputs: bool,
 ) -> None:
     """Rate games: run a worker until SIGTERM or Ctrl-C. Start as many as there are partitions."""
-    from streams.runtime.worker import run_worker
+    from streams.runtime.health import PortError, listen
+    from streams.runtime.worker import WorkerOptions, run_worker
 
     rules = read_rules(ladders)
+    try:
+        listening = None if http_port is None else listen(http_host, http_port, http_ready_lag)
+    except PortError as error:
+        raise click.UsageError(str(error)) from error
     settings = with_partitions_there(settings)
     _check_start(settings, rules, share_outputs=share_outputs)
     if until_stdin_ends:
         Thread(target=_terminate_when_stdin_ends, daemon=True).start()
-    run_worker(settings, rules, loglevel, writes_input=week_ends)
+    options = WorkerOptions(loglevel, log_format, week_ends, listening)
+    run_worker(settings, rules, options)
 
 
 def _check_start(settings: Settings, rules: Mapping[str, LadderRules], *, share_outputs: bool) -> None:

@@ -161,9 +161,20 @@ def replay_command(
 @ladders_option
 @_snapshot
 @click.option("--limit", default=20, type=click.IntRange(0), help="Differences shown of each kind.")
+@click.option(
+    "--textfile",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write how it ended as metrics, for the textfile collector of Prometheus' node exporter.",
+)
 @json_option
 def audit_command(
-    settings: Settings, ladders: Path, snapshot: str | None, limit: int, *, as_json: bool
+    settings: Settings,
+    ladders: Path,
+    snapshot: str | None,
+    limit: int,
+    textfile: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Fold game-finished and compare everything published, and the changelog, with what follows from it.
 
@@ -176,12 +187,22 @@ def audit_command(
     request = AuditRequest(known.settings, known.rules, snapshot, limit)
     with replay_errors(), told_progress("audit", "records") as telling:
         report = asyncio.run(audit(request, telling.start))
+    if textfile is not None:
+        _write_metrics(textfile, report)
     if as_json:
         echo_json(_audit_fields(report))
     else:
         _show_audit(report)
     if report.totals:
         sys.exit(1)
+
+
+def _write_metrics(file: Path, report: "AuditReport") -> None:
+    from streams.runtime.clock import clock_of_environment
+    from streams.runtime.metrics import write_audit
+
+    with file_errors():
+        write_audit(file, sum(report.totals.values()), clock_of_environment().now())
 
 
 @command("snapshot", short_help="Write all rows and their offsets to a file.")

@@ -77,6 +77,30 @@ SETTINGS = (
         default=example_ladder_file,
         shown_default="the deployment's own rules, else the example club's",
     ),
+    Setting(
+        "http.port",
+        "A worker's: where it shows /metrics, /livez and /readyz.",
+        type=click.IntRange(0, 65535),
+        shown_default="none",
+    ),
+    Setting(
+        "http.host",
+        "A worker's: the address of that port.",
+        default="0.0.0.0",  # noqa: S104 - nothing there is secret, and a cluster asks from elsewhere
+        shown_default="0.0.0.0, every one",
+    ),
+    Setting(
+        "http.ready.lag",
+        "A worker's: seconds behind beyond which /readyz says no.",
+        type=click.FloatRange(0),
+        default=300.0,
+    ),
+    Setting(
+        "log.format",
+        "A worker's: how its log is written.",
+        type=click.Choice(("text", "json")),
+        default="text",
+    ),
     _connection(
         "security.protocol", "How to speak to the broker.", type=click.Choice(PROTOCOLS), default=PLAINTEXT
     ),

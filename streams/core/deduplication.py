@@ -38,6 +38,9 @@ class DeduplicationWindow:
         self._seen: list[str] = []
         self._changed: list[str] = []
 
+    def __len__(self) -> int:
+        return len(self._digests)
+
     def digest(self, game_id: str) -> int | None:
         """Return the digest of a game; None when it is not remembered."""
         return self._digests.get(game_id)

@@ -99,6 +99,16 @@ class Ladder:
         """Return how many voids and versions no rebuild has put into force."""
         return self._amendments.pending
 
+    @property
+    def players(self) -> int:
+        """Return how many players have a row."""
+        return max([len(self.statistics), *(len(system.players) for system in self.systems.values())])
+
+    @property
+    def remembered_games(self) -> int:
+        """Return how many games are told from their duplicates."""
+        return len(self._games)
+
     def voided_ahead_from(self, game_id: str) -> float:
         """Return from which end on, in seconds since 1970, a game just taken back cannot have come before.
 

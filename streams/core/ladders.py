@@ -125,6 +125,21 @@ class Ladders:
         known = self._ladders.get(ladder)
         return 0 if known is None else known.pending
 
+    @property
+    def players(self) -> int:
+        """Return how many rows of players there are, on all ladders."""
+        return sum(ladder.players for ladder in self._ladders.values())
+
+    @property
+    def remembered_games(self) -> int:
+        """Return how many games are told from their duplicates, on all ladders."""
+        return sum(ladder.remembered_games for ladder in self._ladders.values())
+
+    @property
+    def pending_corrections(self) -> int:
+        """Return how many voids and versions no rebuild has put into force, on all ladders."""
+        return sum(ladder.pending for ladder in self._ladders.values())
+
     def voided_ahead_from(self, voided: GameVoided) -> float:
         """Return from which end on, in seconds since 1970, a game just taken back cannot have come before.
 
@@ -150,6 +165,17 @@ class Ladders:
         return [
             ended for competition in competitions if competition is not None for ended in competition.due(now)
         ]
+
+    def weeks_overdue(self, now: datetime) -> dict[str, float]:
+        """Return for how many seconds the first week-ended record of `weeks_due` has been due, by ladder.
+
+        0 where none is; ladders without a competition are left out.
+        """
+        return {
+            name: ladder.competition.overdue(now)
+            for name, ladder in self._ladders.items()
+            if ladder.competition is not None
+        }
 
     def weeks_amended(self) -> list[tuple[WeekEnded, int]]:
         """Return a record for each closed week amended since it was published, and the number of its rows.

@@ -100,6 +100,10 @@ class EmbeddedBroker:
         if data is not None and self._kept is None:
             shutil.rmtree(data, ignore_errors=True)  # for a guard that was killed
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the broker's process: SIGSTOP makes it silent, SIGCONT goes on."""
+        os.kill(self.pid, number)
+
     def kill(self) -> None:
         """End Kafka with SIGKILL, as a crash would."""
         with suppress(ProcessLookupError):

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime
 
 from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 from aiokafka.structs import ConsumerRecord
@@ -15,6 +16,7 @@ from aiokafka.structs import ConsumerRecord
 from streams.runtime.broker_answers import meaning, status_of
 from streams.runtime.clock import Clock
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED, leave_at_once
+from streams.runtime.metrics import FENCINGS, REBALANCES
 from streams.runtime.partition import Partition
 from streams.runtime.refusals import RefusedError
 from streams.runtime.transport import Records
@@ -30,10 +32,11 @@ Seek = Callable[[Partition, int], Awaitable[None]]
 class PartitionTask:
     """A partition while this worker owns it: opened at once, then one transaction after the other."""
 
-    def __init__(self, partition: Partition, seek: Seek, clock: Clock) -> None:
+    def __init__(self, partition: Partition, seek: Seek, clock: Clock, on_fenced: Callable[[], None]) -> None:
         self.partition = partition
         self._seek = seek
         self._clock = clock
+        self._on_fenced = on_fenced
         self._ticked = False
         self._pending: deque[Records] = deque()
         self._arrived = asyncio.Event()
@@ -72,6 +75,7 @@ class PartitionTask:
             leave_at_once(EXIT_REFUSED, f"refused to run: {error}")
         except (ProducerFenced, InvalidProducerEpoch):
             log.debug("partition %d", self.partition.tp.partition, exc_info=True)
+            self._on_fenced()
             leave_at_once(
                 EXIT_FAILED,
                 f"partition {self.partition.tp.partition}: another process has taken it over, a rebuild or "
@@ -129,10 +133,19 @@ class PartitionTask:
 class Assignment:
     """All partitions this worker owns, each with its task."""
 
-    def __init__(self, new_partition: Callable[[int], Partition], seek: Seek, clock: Clock) -> None:
+    def __init__(
+        self,
+        new_partition: Callable[[int], Partition],
+        seek: Seek,
+        clock: Clock,
+        on_fenced: Callable[[], None] = FENCINGS.inc,
+    ) -> None:
+        # Whether the group has given out its partitions once, be it none to this worker.
+        self.has_joined = False
         self._new_partition = new_partition
         self._seek = seek
         self._clock = clock
+        self._on_fenced = on_fenced
         self._tasks: dict[int, PartitionTask] = {}
         # Also those that were owned and may come back, with their rows.
         self._partitions: dict[int, Partition] = {}
@@ -145,12 +158,18 @@ class Assignment:
 
     def assign(self, numbers: Iterable[int]) -> None:
         """Begin to own partitions; those owned already go on."""
+        self.has_joined = True
+        REBALANCES.inc()
         for number in numbers:
             if number not in self._tasks and not self._stopped:
                 partition = self._partitions.get(number)
                 if partition is None:
                     partition = self._partitions[number] = self._new_partition(number)
-                self._tasks[number] = PartitionTask(partition, self._seek, self._clock)
+                self._tasks[number] = PartitionTask(partition, self._seek, self._clock, self._on_fenced)
+
+    def now(self) -> datetime:
+        """Return the present moment, by the clock that ends weeks."""
+        return self._clock.now()
 
     def deliver(self, number: int, records: Records) -> None:
         """Hand a fetch to its partition; one of a partition no longer owned is left to its next owner."""

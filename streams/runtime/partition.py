@@ -10,6 +10,7 @@ import gc
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import orjson
@@ -23,15 +24,19 @@ from streams.core.manifest import Manifest
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.core.rules import LadderRules
-from streams.processor import EVENTS_TOGETHER, Decoded, no_collection, process
+from streams.processor import EVENTS_TOGETHER, Decoded, Fold, no_collection, process
+from streams.runtime import metrics
 from streams.runtime.changelog import MANIFEST, WATERMARK, decode_manifest, decode_watermark, read_changelog
-from streams.runtime.clock import timestamp_ms
+from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.deployment import manifest_now
 from streams.runtime.group_progress import GroupProgress
 from streams.runtime.homes import Place, at_home
 from streams.runtime.layout import PartitionsChangedError
+from streams.runtime.logs import about
+from streams.runtime.metrics import BatchAccount
 from streams.runtime.reader import LogProbe, end_offset, high_watermarks, new_reader
 from streams.runtime.refusals import ManifestRow, RefusedError, check_marker, check_offset, settle_manifest
+from streams.runtime.rejections import named_game
 from streams.runtime.settings import Settings
 from streams.runtime.transaction import (
     TRANSACTION_TIMEOUT_MS,
@@ -64,11 +69,16 @@ class Partition:
         forwards: bool = True,
     ) -> None:
         self.settings = settings
+        self._clock = clock_of_environment()
         self.tp = TopicPartition(settings.input_topic, partition)
         self.next_offset = 0
         self.is_open = False
         self.games = 0
         self.counts = OutcomeCounts()
+        # For who watches: when the last transaction was committed, in seconds since 1970, and what it ended
+        # with.
+        self.last_transaction = 0.0
+        self.last_record: ConsumerRecord | None = None
         self.ladders = Ladders(rules)
         self._rules = rules
         self._changelog = TopicPartition(settings.changelog_topic, partition)
@@ -80,7 +90,13 @@ class Partition:
         self._log_probe = LogProbe(settings.connection, self.tp)
         self._week_timer = WeekTimer(self._log_probe, GroupProgress(settings))
         self._forwards = forwards
-        self._fold_here = at_home(self._fold, self.place)
+        self._account = BatchAccount()
+        self._fold_here = self._accounted(at_home(self._fold, self.place))
+
+    @property
+    def number(self) -> int:
+        """Return the number of the partition."""
+        return int(self.tp.partition)
 
     async def open(self) -> None:
         """Fence a former owner, load the rows, and compare the watermark with the committed offset.
@@ -93,7 +109,7 @@ class Partition:
             await self._writer.start()
         except PartitionsChangedError as error:
             raise RefusedError(str(error)) from error
-        self._fold_here = at_home(self._fold, self.place)
+        self._fold_here = self._accounted(at_home(self._fold, self.place))
         loaded = await self._load()
         if self._manifest is not None:
             await self._write_manifest(self._manifest)
@@ -104,6 +120,8 @@ class Partition:
             "rows kept" if loaded is None else f"{loaded} rows loaded",
             time.monotonic() - started,
         )
+        metrics.LOADING_SECONDS.observe(time.monotonic() - started)
+        self.last_transaction = self._clock.now().timestamp()
         self.is_open = True
 
     async def apply(self, records: Sequence[ConsumerRecord]) -> None:
@@ -112,6 +130,9 @@ class Partition:
         The first record is the one at `next_offset`, or the first behind a gap that is known to be real.
         Raises RefusedError at corrections of this deployment that the rows are of before.
         """
+        started = time.monotonic()
+        self._account = BatchAccount()
+        before = replace(self.counts)
         transaction = self.new_transaction()
         for start in range(0, len(records), EVENTS_TOGETHER):
             try:
@@ -131,6 +152,9 @@ class Partition:
             await transaction.send_offset(self.next_offset)
         self._changelog_end = last_offsets[self._changelog] + 1 + TXN_MARKER_OFFSETS
         self.games += len(records)
+        self.last_transaction = self._clock.now().timestamp()
+        self.last_record = records[-1]
+        self._account.commit(self.counts.since(before), time.monotonic() - started)
 
     def fold(self, records: Sequence[ConsumerRecord], transaction: PartitionTransaction) -> None:
         """Apply a few records to the ladders; what they publish goes to the transaction, no rows yet.
@@ -190,6 +214,14 @@ class Partition:
 
     def _fold(self, _records: Sequence[ConsumerRecord], events: Sequence[Decoded]) -> Sequence[Folded]:
         return self.ladders.fold(events)
+
+    def _accounted(self, fold: Fold[ConsumerRecord]) -> Fold[ConsumerRecord]:
+        def fold_and_note(records: Sequence[ConsumerRecord], events: Sequence[Decoded]) -> Sequence[Folded]:
+            folded = fold(records, events)
+            self._account.note(folded)
+            return folded
+
+        return fold_and_note
 
     async def _load(self) -> int | None:
         """Load the rows and check them; return their number, or None when those held are still right."""
@@ -279,7 +311,8 @@ class _Sink:
     def reject(self, item: ConsumerRecord, rejected: Rejected) -> None:
         """Append a rejected record, and log it."""
         position = (item.topic, item.partition, item.offset)
-        log.warning("rejected %s/%d/%d (%s): %s", *position, rejected.reason, rejected)
+        extra = about(*position, reason=rejected.reason, game_id=named_game(item.value))
+        log.warning("rejected %s/%d/%d (%s): %s", *position, rejected.reason, rejected, extra=extra)
         self._transaction.reject(item, rejected)
 
     def forward(self, item: ConsumerRecord, event: Event) -> None:

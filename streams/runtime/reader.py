@@ -111,10 +111,16 @@ async def first_offset(reader: AIOKafkaConsumer, tp: TopicPartition, start: int)
 
     Only the broker knows: offsets jump over transaction markers, aborted and compacted records.
     """
+    first = await first_record(reader, tp, start)
+    return None if first is None else int(first.offset)
+
+
+async def first_record(reader: AIOKafkaConsumer, tp: TopicPartition, start: int) -> ConsumerRecord | None:
+    """Return the first committed record from `start` on; None when there is none yet."""
     end = await end_offset(reader, tp)
     if start < end:
         async for records in read_up_to(reader, tp, start, end):
-            return int(records[0].offset)
+            return records[0]
     return None
 
 

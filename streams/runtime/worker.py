@@ -1,12 +1,10 @@
 """The Faust worker: one agent over the game-finished topic, ownership following Faust's assignment."""
 
 import asyncio
-import getpass
 import logging
-import tempfile
 import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import faust
@@ -16,11 +14,16 @@ from faust.types import TP
 from streams.core.outcomes import OutcomeCounts
 from streams.core.rules import LadderRules
 from streams.runtime.assignment import Assignment
+from streams.runtime.backlog import BacklogProbe
 from streams.runtime.clock import clock_of_environment
 from streams.runtime.connection_errors import show_client_log
 from streams.runtime.exit_statuses import EXIT_FAILED, EXIT_REFUSED, leave_at_once
+from streams.runtime.fencings import Fencings, temporary_folder
+from streams.runtime.health import Listening, observe
 from streams.runtime.layout import PartitionsChangedError, check_partitions
 from streams.runtime.log_filter import quieten
+from streams.runtime.logs import TEXT, set_up_logging
+from streams.runtime.metrics import FENCINGS
 from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
 from streams.runtime.settings import Settings
@@ -49,19 +52,36 @@ _LAYOUT_INTERVAL = 10.0
 _TICK_SECONDS = 1.0
 
 
-def run_worker(
-    settings: Settings, rules: Mapping[str, LadderRules], loglevel: str = "info", *, writes_input: bool = True
-) -> None:
+@dataclass(frozen=True)
+class WorkerOptions:
+    """How a worker works, beside what a deployment is.
+
+    With `writes_input` it appends the week-ended records of its partitions when they are due, and forwards
+    what lies away from home. Without `listening` it shows no metrics.
+    """
+
+    loglevel: str = "info"
+    log_format: str = TEXT
+    writes_input: bool = True
+    listening: Listening | None = None
+
+
+def run_worker(settings: Settings, rules: Mapping[str, LadderRules], options: WorkerOptions) -> None:
     """Run a worker until a signal stops it, and end the process (`exit_statuses` says with which status).
 
-    `settings.partitions` is the number of partitions that the input has. With `writes_input` it appends the
-    week-ended records of its partitions when they are due, and forwards what lies away from home.
+    `settings.partitions` is the number of partitions that the input has.
     """
+    set_up_logging(options.loglevel, options.log_format)
     quieten()
     show_client_log()
-    app = new_app(settings, rules, writes_input=writes_input)
+    app = new_app(settings, rules, options)
     try:
-        faust.Worker(app, loglevel=loglevel, redirect_stdouts=False).execute_from_commandline()
+        worker = faust.Worker(
+            app, loglevel=options.loglevel, quiet=True, override_logging=False, redirect_stdouts=False
+        )
+        # It would draw on the terminal between the lines of the log.
+        worker.spinner = None
+        worker.execute_from_commandline()
     except SystemExit as error:
         if not error.code:
             raise
@@ -79,13 +99,13 @@ def _leave(settings: Settings, cause: str) -> None:
     leave_at_once(ending.status, ending.reason)
 
 
-def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, writes_input: bool) -> faust.App:
+def new_app(settings: Settings, rules: Mapping[str, LadderRules], options: WorkerOptions) -> faust.App:
     """Return the Faust app of a worker."""
     app = faust.App(
         settings.app_id,
         **settings.connection.faust_arguments(),
         store="memory://",
-        datadir=str(_faust_folder()),
+        datadir=str(temporary_folder()),
         web_enabled=False,
         topic_allow_declare=False,
         topic_disable_leader=True,
@@ -104,25 +124,21 @@ def new_app(settings: Settings, rules: Mapping[str, LadderRules], *, writes_inpu
         broker_rebalance_timeout=REBALANCE_TIMEOUT,
     )
     app.transport = BatchTransport(app.conf.broker, app)
-    _attach(app, settings, rules, writes_input=writes_input)
+    _attach(app, settings, rules, options)
     return app
 
 
-def _faust_folder() -> Path:
-    """Return the one empty folder of this user that Faust insists on: a killed worker leaves nothing more."""
-    return Path(tempfile.gettempdir()) / f"ladderlog-faust-{getpass.getuser()}"
-
-
 def _attach(
-    app: faust.App, settings: Settings, rules: Mapping[str, LadderRules], *, writes_input: bool
+    app: faust.App, settings: Settings, rules: Mapping[str, LadderRules], options: WorkerOptions
 ) -> None:
     async def seek(partition: Partition, offset: int) -> None:
         await app.consumer.seek(TP(*partition.tp), offset)
 
     assignment = Assignment(
-        lambda number: Partition(settings, rules, number, forwards=writes_input),
+        lambda number: Partition(settings, rules, number, forwards=options.writes_input),
         seek,
         clock_of_environment(),
+        _fencings(settings, options),
     )
     # Without acks, or Faust would take what lies within a fetch for a gap, and keep every gap for ever.
     games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions, acks=False)
@@ -148,13 +164,22 @@ def _attach(
         async for event in stream.noack().events():
             assignment.deliver(event.message.tp.partition, event.value)
 
-    _attach_tasks(app, settings, assignment, writes_input=writes_input)
+    _attach_tasks(app, settings, assignment, options)
 
 
-def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, *, writes_input: bool) -> None:
+def _fencings(settings: Settings, options: WorkerOptions) -> Callable[[], None]:
+    """Return what counts a fencing, for good where somebody can ask for it."""
+    if options.listening is None:
+        return FENCINGS.inc
+    fencings = Fencings(settings.app_id, options.listening.port)
+    fencings.restore()
+    return fencings.note
+
+
+def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, options: WorkerOptions) -> None:
     @app.timer(interval=_TICK_SECONDS)
     async def weeks() -> None:
-        if writes_input:
+        if options.writes_input:
             assignment.tick()
 
     @app.task
@@ -168,6 +193,15 @@ def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, *,
     @app.task
     async def watch_topics() -> None:
         await _watch_topics(app, settings, assignment)
+
+    if options.listening is not None:
+        listening = options.listening
+
+        @app.task
+        async def show() -> None:
+            async with reading(settings.connection) as reader:
+                backlog = BacklogProbe(reader, settings.connection, clock_of_environment())
+                await observe(app, assignment, backlog, listening)
 
     @app.task
     async def watch_layout() -> None:

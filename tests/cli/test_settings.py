@@ -97,7 +97,7 @@ def test_what_is_said_of_a_broker_in_a_file_is_no_order_to_send(tmp_path: Path) 
     [
         ('colour = "red"', "colour: no such setting; there are bootstrap.servers, "),
         ('partitions = "many"', "partitions: 'many' is not a valid"),
-        ("app.id = true", "app.id: expected a text or a whole number, not True"),
+        ("app.id = true", "app.id: expected a text or a number, not True"),
         ('security.protocol = "TLS"', "security.protocol: 'TLS' is not one of"),
         ("app.id = ", "Invalid value"),
     ],
@@ -192,7 +192,7 @@ def test_a_secret_that_is_no_text_is_not_shown(tmp_path: Path) -> None:
 
     assert (run.returncode, run.stderr) == (
         2,
-        f"Error: {toml}: sasl.password: expected a text or a whole number, not ***\n",
+        f"Error: {toml}: sasl.password: expected a text or a number, not ***\n",
     )
 
 

@@ -234,6 +234,10 @@ class Competition(System):
         """Return the records that should be on the log at `now`, until the fold has applied them."""
 
     @abstractmethod
+    def overdue(self, now: datetime) -> float:
+        """Return for how many seconds the first of the records that are `due` has been so; 0 without any."""
+
+    @abstractmethod
     def amended(self) -> list[tuple[WeekEnded, int]]:
         """Return a record for each closed week whose standings were amended since they were published.
 

@@ -11,7 +11,7 @@ Pure: standard library and msgspec only.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
 
@@ -159,13 +159,18 @@ class Weekly(Competition):
         The same ones are returned until the fold has applied them.
         """
         since = now - EPOCH
-        over = [week for week in self._weeks.values() if since >= week.end]
+        over = [week for week in self._weeks.values() if since >= self._ends(week)]
         over.sort(key=_label_of)
-        return [
-            WeekEnded(self.context.ladder, week.label, final=week.closed)
-            for week in over
-            if not week.closed or since - week.end >= self.parameters.grace
-        ]
+        return [WeekEnded(self.context.ladder, week.label, final=week.closed) for week in over]
+
+    def overdue(self, now: datetime) -> float:
+        """Return for how many seconds the first of the records that are due has been so; 0 without any."""
+        first = min(map(self._ends, self._weeks.values()), default=now - EPOCH)
+        return max(0.0, (now - EPOCH - first).total_seconds())
+
+    def _ends(self, week: Week) -> timedelta:
+        """Return when a week ends next, since 1970: at midnight, and for good with its grace time."""
+        return week.end + self.parameters.grace if week.closed else week.end
 
     def amended(self) -> list[tuple[WeekEnded, int]]:
         """Return a record for each closed week amended since it was published, and the number of its rows."""
