@@ -9,13 +9,13 @@ from typing import Any
 import compose_spec
 import pytest
 import yaml
-from deployed import DEPLOY, check_command, composed, run_tool, tool
+from deployed import DEPLOY, check_command, composed, load, read, run_tool, tool
 from project import PROJECT
 
 from streams.embedded.container import IMAGE
 from streams.runtime.transaction import TRANSACTION_TIMEOUT_MS
 
-OURS = {"topics", "worker"}
+OURS = {"topics", "worker", "audit", "audit-volume"}
 
 
 class WithoutAliases(yaml.SafeDumper):
@@ -65,6 +65,7 @@ def test_services_run_commands_that_there_are() -> None:
 
     commands = {name: services[name]["command"] for name in OURS}
 
+    assert commands.pop("audit-volume") == ["--version"]
     for command in commands.values():
         check_command(command)
 
@@ -81,6 +82,8 @@ def test_services_wait_for_what_they_need() -> None:
     assert waits == {
         "topics": {"kafka": "service_healthy"},
         "worker": {"kafka": "service_healthy", "topics": "service_completed_successfully"},
+        "audit": {"kafka": "service_healthy"},
+        "audit-exporter": {"audit-volume": "service_completed_successfully"},
     }
     assert "test" in services["kafka"]["healthcheck"]
     assert {needed for needs in waits.values() for needed in needs} <= services.keys()
@@ -116,7 +119,7 @@ def test_nothing_but_the_ladder_file_and_volumes_is_given_to_our_containers() ->
 def test_the_ladder_file_is_mounted_where_commands_look() -> None:
     services = composed()["services"]
 
-    for name in OURS:
+    for name in OURS - {"audit-volume"}:
         mount = services[name]["volumes"][0]
         assert mount["target"] == services[name]["environment"]["LADDERLOG_LADDERS"]
         assert (DEPLOY / mount["source"]).is_file()
@@ -131,12 +134,51 @@ def test_what_is_mounted_from_here_is_here() -> None:
         if isinstance(mount, dict) and mount["type"] == "bind"
     ]
 
-    assert len(mounts) == 2
+    assert len(mounts) >= 6
     assert [mount["source"] for mount in mounts if not (DEPLOY / mount["source"]).exists()] == []
+
+
+def test_prometheus_asks_the_workers_where_they_answer() -> None:
+    services = composed()["services"]
+    command = services["worker"]["command"]
+    port = int(command[command.index("--http-port") + 1])
+    workers, audit = load("prometheus/prometheus.yaml")["scrape_configs"]
+
+    (found,) = workers["dns_sd_configs"]
+
+    assert (found["names"], found["port"]) == (["worker"], port)
+    assert f"localhost:{port}/readyz" in services["worker"]["healthcheck"]["test"][-1]
+    assert audit["static_configs"] == [{"targets": ["audit-exporter:9100"]}]
+
+
+def test_the_exporter_reads_the_folder_that_the_audit_writes() -> None:
+    services = composed()["services"]
+    (exported,) = [
+        option for option in services["audit-exporter"]["command"] if "textfile.directory" in option
+    ]
+    file = services["audit"]["command"][-1]
+
+    assert exported.partition("=")[2] == file.rpartition("/")[0]
+    assert file.endswith(".prom")
+    assert f"--owner=10001 --group=10001 {file.rpartition('/')[0]}" in read("Dockerfile")
+
+
+def test_grafana_finds_its_dashboard_and_prometheus() -> None:
+    grafana = composed()["services"]["grafana"]
+    (provider,) = load("grafana/provisioning/dashboards/ladderlog.yaml")["providers"]
+    (source,) = load("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
+
+    targets = {mount["target"]: mount["source"] for mount in grafana["volumes"]}
+
+    assert targets["/etc/grafana/provisioning"] == "./grafana/provisioning"
+    assert targets[provider["options"]["path"]] == "./grafana/dashboards"
+    home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert home == f"{provider['options']['path']}/ladderlog.json"
+    assert source["url"] == "http://prometheus:9090"
 
 
 def test_what_has_no_password_is_seen_on_this_machine_only() -> None:
     ports = [port for service in composed()["services"].values() for port in service.get("ports", [])]
 
-    assert len(ports) == 1
+    assert len(ports) == 3
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []

@@ -73,7 +73,7 @@ def test_what_stands_in_the_files_follows_the_api(version: str) -> None:
 
     for manifest in manifests:
         kubernetes_validate.validate(manifest, version, strict=True)
-    assert {manifest["kind"] for manifest in manifests} >= {"Deployment", "Job"}
+    assert {manifest["kind"] for manifest in manifests} >= POD_KINDS
 
 
 def test_every_manifest_is_a_resource_of_its_kustomization() -> None:
@@ -89,7 +89,7 @@ def test_containers_run_commands_that_there_are() -> None:
 
     for command in commands:
         check_command(command)
-    assert {command[0] for command in commands} == {"topics", "worker"}
+    assert {command[0] for command in commands} == {"topics", "worker", "audit"}
 
 
 def test_the_image_has_the_version_of_the_project() -> None:
@@ -103,6 +103,22 @@ def test_a_worker_has_longer_to_stop_than_a_transaction_and_its_loading_may_take
     worker = pod(named(written(), "Deployment", "ladderlog-worker"))["spec"]
 
     assert worker["terminationGracePeriodSeconds"] > TRANSACTION_TIMEOUT_MS / 1000 + LOADING
+
+
+def test_probes_ask_where_the_worker_answers() -> None:
+    (container,) = pod(named(written(), "Deployment", "ladderlog-worker"))["spec"]["containers"]
+    (port,) = container["ports"]
+
+    paths = {name: container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")}
+
+    assert paths == {
+        "startup": {"path": "/livez", "port": "http"},
+        "liveness": {"path": "/livez", "port": "http"},
+        "readiness": {"path": "/readyz", "port": "http"},
+    }
+    assert container["args"][container["args"].index("--http-port") + 1] == str(port["containerPort"])
+    startup = container["startupProbe"]
+    assert startup["periodSeconds"] * startup["failureThreshold"] > 10 * LOADING
 
 
 def test_no_container_has_rights_or_a_disk_that_it_may_write_to() -> None:
@@ -155,22 +171,29 @@ def test_every_selector_finds_its_pods(rendered: list[Manifest]) -> None:
     ]
     policy = named(rendered, "NetworkPolicy", "ladderlog")["spec"]
 
-    assert len(selectors) == 2
+    assert len(selectors) == 3
     for selector in (*selectors, policy["podSelector"]["matchLabels"]):
         assert [found for found in labels if selector.items() <= found.items()] != [], selector
     assert all(policy["podSelector"]["matchLabels"].items() <= found.items() for found in labels)
 
 
-def test_the_network_lets_nobody_in_and_names_and_kafka_out(rendered: list[Manifest]) -> None:
+def test_the_network_lets_prometheus_in_and_names_and_kafka_out(rendered: list[Manifest]) -> None:
     policy = named(rendered, "NetworkPolicy", "ladderlog")["spec"]
     names, kafka = policy["egress"]
+    (prometheus,) = policy["ingress"]
+    ports = {
+        port["name"]
+        for template in pods(rendered)
+        for container in template["spec"]["containers"]
+        for port in container.get("ports", [])
+    }
 
     assert policy["policyTypes"] == ["Ingress", "Egress"]
-    assert "ingress" not in policy
     # Exactly: whatever else stands here selects other pods than those of the cluster's names.
     assert names["to"][0]["podSelector"] == {"matchLabels": {"k8s-app": "kube-dns"}}
     assert {port["port"] for port in names["ports"]} == {53}
     assert {port["port"] for port in kafka["ports"]} == {9092, 9093}
+    assert {port["port"] for port in prometheus["ports"]} == ports
 
 
 def test_workers_get_the_settings_and_ladders_that_are_made_for_them(rendered: list[Manifest]) -> None:
@@ -198,3 +221,22 @@ def test_there_are_no_more_workers_than_partitions(rendered: list[Manifest]) -> 
 
     assert 1 <= worker["replicas"] <= int(settings["LADDERLOG_PARTITIONS"])
     assert worker["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+
+
+def test_the_exporter_reads_the_volume_that_the_audit_writes() -> None:
+    audit = pod(named(written(), "CronJob", "ladderlog-audit"))
+    exporter = pod(named(written(), "Deployment", "ladderlog-audit-exporter"))
+    (term,) = audit["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+
+    claims = [
+        volume["persistentVolumeClaim"]["claimName"]
+        for template in (audit, exporter)
+        for volume in template["spec"]["volumes"]
+        if "persistentVolumeClaim" in volume
+    ]
+    folder = audit["spec"]["containers"][0]["args"][-1].rpartition("/")[0]
+
+    assert claims == ["ladderlog-audit", "ladderlog-audit"]
+    assert f"--collector.textfile.directory={folder}" in exporter["spec"]["containers"][0]["args"]
+    assert audit["spec"]["securityContext"]["fsGroup"] == exporter["spec"]["securityContext"]["fsGroup"]
+    assert term["labelSelector"]["matchLabels"].items() >= exporter["metadata"]["labels"].items()

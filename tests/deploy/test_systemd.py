@@ -8,7 +8,7 @@ from deployed import DEPLOY, check_command, read, run_tool, tool, unit
 from streams.runtime.exit_statuses import EXIT_REFUSED
 from streams.runtime.transaction import TRANSACTION_TIMEOUT_MS
 
-SERVICES = ["ladderlog-worker@.service"]
+SERVICES = ["ladderlog-worker@.service", "ladderlog-audit.service"]
 PROGRAM = "/opt/ladderlog/bin/ladderlog"
 
 
@@ -35,6 +35,18 @@ def test_a_failed_worker_is_restarted_and_a_refused_one_left() -> None:
     assert dict(sections["Unit"])["StartLimitIntervalSec"] == "0"
 
 
+def test_workers_of_one_machine_have_ports_of_their_own() -> None:
+    assert "--http-port %i" in dict(unit("ladderlog-worker@.service")["Service"])["ExecStart"]
+
+
+def test_the_audit_may_write_where_it_writes() -> None:
+    service = dict(unit("ladderlog-audit.service")["Service"])
+    *_, file = service["ExecStart"].split()
+
+    assert Path(file).parent == Path("/var/lib") / service["StateDirectory"]
+    assert service["StateDirectoryMode"] == "0755"
+
+
 @pytest.mark.parametrize("name", SERVICES)
 def test_services_are_nobody_in_particular(name: str) -> None:
     settings = unit(name)["Service"]
@@ -58,7 +70,7 @@ def test_secrets_come_as_files() -> None:
 
 def test_systemd_takes_the_units(tmp_path: Path) -> None:
     analyze = tool("systemd-analyze")
-    files = SERVICES
+    files = [*SERVICES, "ladderlog-audit.timer"]
     for name in files:
         # It looks whether the program is there.
         text = (DEPLOY / "systemd" / name).read_text(encoding="utf-8").replace(PROGRAM, "/bin/true")
