@@ -29,6 +29,7 @@ from streams.core.events import (
     WEEK_ENDED,
 )
 from streams.runtime.exit_statuses import MEANINGS
+from streams.runtime.metrics import DESCRIPTIONS
 from streams.runtime.rights import RIGHTS, rights_of
 from streams.runtime.settings import Settings
 
@@ -227,7 +228,17 @@ def rights() -> str:
     return "\n".join(lines)
 
 
+def metrics() -> str:
+    """Return the table of everything that a worker shows and an audit writes."""
+    rows = (
+        (f"`{name}`", kind, ", ".join(f"`{label}`" for label in labels), _escaped(text))
+        for name, kind, labels, text in DESCRIPTIONS
+    )
+    return _table(("metric", "kind", "labels", "what"), rows)
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
+    "metrics": metrics,
     "commands": commands,
     "settings": settings,
     "events": events,

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import write_to_textfile
 from prometheus_client.gc_collector import GCCollector
@@ -34,58 +34,108 @@ ProcessCollector(registry=REGISTRY)
 PlatformCollector(registry=REGISTRY)
 GCCollector(registry=REGISTRY)
 
-RECORDS = Counter(
+
+class Description(NamedTuple):
+    """What a metric is, for its page."""
+
+    name: str
+    kind: str
+    labels: Sequence[str]
+    text: str
+
+
+# In the order of declaration.
+DESCRIPTIONS: list[Description] = []
+
+
+def _counter(name: str, text: str, *labels: str) -> Counter:
+    DESCRIPTIONS.append(Description(f"{name}_total", "counter", labels, text))
+    return Counter(name, text, labels, registry=REGISTRY)
+
+
+def _histogram(name: str, text: str, buckets: Sequence[float]) -> Histogram:
+    DESCRIPTIONS.append(Description(name, "histogram", (), text))
+    return Histogram(name, text, buckets=buckets, registry=REGISTRY)
+
+
+def _gauge(name: str, text: str, *labels: str) -> Callable[[], GaugeMetricFamily]:
+    """Declare a gauge, and return what makes it anew whenever somebody asks."""
+    DESCRIPTIONS.append(Description(name, "gauge", labels, text))
+    return lambda: GaugeMetricFamily(name, text, labels=labels)
+
+
+RECORDS = _counter(
     "ladderlog_records",
     "Records read, by what became of them; with a reason where they were ignored or rejected.",
-    ("outcome", "reason"),
-    registry=REGISTRY,
+    "outcome",
+    "reason",
 )
-CHANGES = Counter("ladderlog_changes_published", "Rating changes published.", ("system",), registry=REGISTRY)
-WEEK_CLOSINGS = Counter(
+CHANGES = _counter("ladderlog_changes_published", "Rating changes published.", "system")
+WEEK_CLOSINGS = _counter(
     "ladderlog_week_closings",
     "Weeks closed, and closed for good (final); those published again in between are not counted.",
-    ("final",),
-    registry=REGISTRY,
+    "final",
 )
-TRANSACTIONS = Counter("ladderlog_transactions", "Transactions with records, committed.", registry=REGISTRY)
-TRANSACTION_GAMES = Histogram(
+TRANSACTIONS = _counter("ladderlog_transactions", "Transactions with records, committed.")
+TRANSACTION_GAMES = _histogram(
     "ladderlog_transaction_games",
     "Records of a transaction.",
-    buckets=(1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000),
-    registry=REGISTRY,
+    (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000),
 )
-TRANSACTION_SECONDS = Histogram(
+TRANSACTION_SECONDS = _histogram(
     "ladderlog_transaction_seconds",
     "From the first record folded to the commit, for a transaction.",
-    buckets=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20),
-    registry=REGISTRY,
+    (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20),
 )
-LOADING_SECONDS = Histogram(
+LOADING_SECONDS = _histogram(
     "ladderlog_loading_seconds",
     "From beginning to own a partition to the first record, for a partition.",
-    buckets=(0.1, 0.3, 1, 3, 10, 30, 100, 300),
-    registry=REGISTRY,
+    (0.1, 0.3, 1, 3, 10, 30, 100, 300),
 )
-REBALANCES = Counter(
-    "ladderlog_rebalances", "Times the group gave this worker its partitions anew.", registry=REGISTRY
+REBALANCES = _counter(
+    "ladderlog_rebalances", "Times the group gave this worker its partitions, or none, anew."
 )
-FENCINGS = Counter(
+FENCINGS = _counter(
     "ladderlog_fencings",
     "Times another process took a partition of this worker over while it ran; kept over its restarts.",
-    registry=REGISTRY,
 )
-BUILD_INFO = Gauge(
-    "ladderlog_build_info",
-    "1, with the versions of the program and of its folds.",
-    ("version", "fold_version"),
-    registry=REGISTRY,
+_OWNED = _gauge("ladderlog_partitions_owned", "Partitions that this worker owns.")
+_READY = _gauge(
+    "ladderlog_partition_ready", "1 when the rows are loaded and records are taken, else 0.", "partition"
 )
+_LAG_RECORDS = _gauge(
+    "ladderlog_lag_records", "Committed records of the input that are not done yet.", "partition"
+)
+_LAG_SECONDS = _gauge(
+    "ladderlog_lag_seconds",
+    "How old the first record is, by its timestamp, that is not done yet; 0 without one.",
+    "partition",
+)
+_LAST_TRANSACTION = _gauge(
+    "ladderlog_last_transaction_timestamp_seconds",
+    "When the last transaction with records was committed, or else the rows were loaded.",
+    "partition",
+)
+_ROWS = _gauge("ladderlog_rows", "Rows of players.", "partition")
+_REMEMBERED = _gauge("ladderlog_remembered_games", "Games told from their duplicates.", "partition")
+_PENDING = _gauge(
+    "ladderlog_pending_corrections", "Voids and versions that no rebuild has put into force.", "partition"
+)
+_OVERDUE = _gauge(
+    "ladderlog_week_end_overdue_seconds",
+    "For how long a week should have been closed, or closed for good; 0 when none should.",
+    "ladder",
+)
+_BUILD_INFO = _gauge(
+    "ladderlog_build_info", "1, with the versions of the program and of its folds.", "version", "fold_version"
+)
+_AUDIT_DIFFERENCES = _gauge("ladderlog_audit_differences", "Differences that the last audit found.")
+_AUDIT_ENDED = _gauge("ladderlog_audit_timestamp_seconds", "When the last audit ended.")
 
 for _outcome in (RATED, NOTED, FORWARDED):
     RECORDS.labels(_outcome, "")
 for _final in ("false", "true"):
     WEEK_CLOSINGS.labels(_final)
-BUILD_INFO.labels(version("ladderlog"), str(FOLD_VERSION)).set(1)
 
 
 def write_audit(file: Path, differences: int, now: datetime) -> None:
@@ -94,13 +144,20 @@ def write_audit(file: Path, differences: int, now: datetime) -> None:
     The file is replaced at once or not at all. Raises OSError.
     """
     registry = CollectorRegistry()
-    Gauge("ladderlog_audit_differences", "Differences that the last audit found.", registry=registry).set(
-        differences
-    )
-    Gauge("ladderlog_audit_timestamp_seconds", "When the last audit ended.", registry=registry).set(
-        now.timestamp()
-    )
+    registry.register(_Fixed([(_AUDIT_DIFFERENCES, differences), (_AUDIT_ENDED, now.timestamp())]))
     write_to_textfile(str(file), registry)
+
+
+class _Fixed(Collector):
+    """Gauges of which nothing will change."""
+
+    def __init__(self, values: Sequence[tuple[Callable[[], GaugeMetricFamily], float]]) -> None:
+        self._values = values
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield the gauges."""
+        for new_gauge, value in self._values:
+            yield _filled(new_gauge, [((), value)])
 
 
 class Observed(Protocol):
@@ -142,65 +199,42 @@ class PartitionGauges(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield the gauges."""
         partitions = self._partitions()
-        yield GaugeMetricFamily(
-            "ladderlog_partitions_owned", "Partitions that this worker owns.", len(partitions)
-        )
         loaded = [partition for partition in partitions if partition.is_open]
-        yield _by_partition(
-            "partition_ready",
-            "1 when the rows are loaded and records are taken, else 0.",
-            ((partition.number, partition.is_open) for partition in partitions),
-        )
         backlogs = self._backlogs()
+        yield _filled(_OWNED, [((), len(partitions))])
+        yield _by_partition(_READY, ((partition.number, partition.is_open) for partition in partitions))
+        yield _by_partition(_LAG_RECORDS, ((number, lag.records) for number, lag in backlogs.items()))
+        yield _by_partition(_LAG_SECONDS, ((number, lag.seconds) for number, lag in backlogs.items()))
         yield _by_partition(
-            "lag_records",
-            "Committed records of the input that are not done yet.",
-            ((number, backlog.records) for number, backlog in backlogs.items()),
+            _LAST_TRANSACTION, ((partition.number, partition.last_transaction) for partition in loaded)
+        )
+        yield _by_partition(_ROWS, ((partition.number, partition.ladders.players) for partition in loaded))
+        yield _by_partition(
+            _REMEMBERED, ((partition.number, partition.ladders.remembered_games) for partition in loaded)
         )
         yield _by_partition(
-            "lag_seconds",
-            "How old the first record is, by its timestamp, that is not done yet; 0 without one.",
-            ((number, backlog.seconds) for number, backlog in backlogs.items()),
-        )
-        yield _by_partition(
-            "last_transaction_timestamp_seconds",
-            "When the last transaction with records was committed, or else the rows were loaded.",
-            ((partition.number, partition.last_transaction) for partition in loaded),
-        )
-        for name, text, of in _ROWS:
-            yield _by_partition(
-                name, text, ((partition.number, of(partition.ladders)) for partition in loaded)
-            )
-        yield self._overdue(loaded)
-
-    def _overdue(self, partitions: Iterable[Observed]) -> GaugeMetricFamily:
-        gauge = GaugeMetricFamily(
-            "ladderlog_week_end_overdue_seconds",
-            "For how long a week should have been closed, or closed for good; 0 when none should.",
-            labels=("ladder",),
+            _PENDING, ((partition.number, partition.ladders.pending_corrections) for partition in loaded)
         )
         now = self._now()
-        for partition in partitions:
-            for ladder, seconds in partition.ladders.weeks_overdue(now).items():
-                gauge.add_metric((ladder,), seconds)
-        return gauge
+        overdue = [partition.ladders.weeks_overdue(now) for partition in loaded]
+        yield _filled(
+            _OVERDUE, [((ladder,), seconds) for known in overdue for ladder, seconds in known.items()]
+        )
+        yield _filled(_BUILD_INFO, [((version("ladderlog"), str(FOLD_VERSION)), 1)])
 
 
-_ROWS: tuple[tuple[str, str, Callable[[Ladders], int]], ...] = (
-    ("rows", "Rows of players.", lambda ladders: ladders.players),
-    ("remembered_games", "Games told from their duplicates.", lambda ladders: ladders.remembered_games),
-    (
-        "pending_corrections",
-        "Voids and versions that no rebuild has put into force.",
-        lambda ladders: ladders.pending_corrections,
-    ),
-)
+def _by_partition(
+    new_gauge: Callable[[], GaugeMetricFamily], values: Iterable[tuple[int, float]]
+) -> GaugeMetricFamily:
+    return _filled(new_gauge, (((str(number),), value) for number, value in values))
 
 
-def _by_partition(name: str, text: str, values: Iterable[tuple[int, float]]) -> GaugeMetricFamily:
-    gauge = GaugeMetricFamily(f"ladderlog_{name}", text, labels=("partition",))
-    for number, value in values:
-        gauge.add_metric((str(number),), float(value))
+def _filled(
+    new_gauge: Callable[[], GaugeMetricFamily], values: Iterable[tuple[Sequence[str], float]]
+) -> GaugeMetricFamily:
+    gauge = new_gauge()
+    for labels, value in values:
+        gauge.add_metric(labels, float(value))
     return gauge
 
 
