@@ -5,6 +5,7 @@ follows from records is counted once for a batch, when its transaction is commit
 """
 
 from collections import Counter as Tally
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
@@ -243,19 +244,20 @@ class BatchAccount:
 
     def __init__(self) -> None:
         self._reasons: Tally[tuple[str, str]] = Tally()
-        self._changes: Tally[str] = Tally()
+        self._changes: defaultdict[str, int] = defaultdict(int)
         self._closings: Tally[bool] = Tally()
 
     def note(self, folded: Sequence[Folded]) -> None:
         """Take in what became of some records; once for a hundred, for all that is done here costs."""
         changes = self._changes
-        for outcome, published, rejected in folded:
-            if outcome is not RATED:
-                self._note_other(outcome, published, rejected)
-            for publication in published:
-                if type(publication) is GameRated:
-                    for of_system in publication.changes:
-                        changes[of_system.system] += len(of_system.changes)
+        rated = [item for _, published, _ in folded for item in published if type(item) is GameRated]
+        for game in rated:
+            for made in game.changes:
+                changes[made.system] += len(made.changes)
+        if len(rated) < len(folded):
+            for outcome, published, rejected in folded:
+                if outcome is not RATED:
+                    self._note_other(outcome, published, rejected)
 
     def _note_other(self, outcome: str, published: Sequence[Publication], rejected: object) -> None:
         if outcome == REJECTED:
