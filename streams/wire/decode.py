@@ -7,8 +7,6 @@ plain game goes the fast way (`decode_fast`); anything else is judged by its JSO
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import orjson
-
 from streams.core.events import (
     CORRECTIONS_APPLIED,
     GAME_FINISHED,
@@ -20,15 +18,19 @@ from streams.core.events import (
     Game,
     GameVoided,
     RatingImported,
-    Rejected,
     WeekEnded,
 )
-from streams.wire.decode_fast import MAX_RECORD_BYTES, decode_fields, decode_plain
-from streams.wire.encode import shown_name
-from streams.wire.schemas import VERSION, first_error, validator
-from streams.wire.timestamps import is_moment, unit_hint
-
-MAX_AHEAD_MS = 24 * 3600 * 1000
+from streams.wire.decode_fast import decode_fields, decode_plain
+from streams.wire.records import (
+    MAX_AHEAD_MS,
+    ahead,
+    check_schema,
+    check_timestamp,
+    event_of,
+    event_of_line,
+    parse_object,
+)
+from streams.wire.schemas import type_of
 
 
 def decode_record(value: bytes | None, headers: Iterable[tuple[str, bytes]], timestamp: int) -> Event:
@@ -36,27 +38,15 @@ def decode_record(value: bytes | None, headers: Iterable[tuple[str, bytes]], tim
 
     Raises Rejected with the reason when the record is not a valid input by itself.
     """
-    event = GAME_FINISHED
-    for name, content in headers:
-        if name == "ce_type":
-            if content not in _EVENTS:
-                raise _unknown_type(content)
-            event = _EVENTS[content]
-        elif not name.isascii():
-            _check_name(name)
-    if not is_moment(timestamp):
-        raise Rejected("timestamp", f"the record's timestamp {timestamp} is no moment{unit_hint(timestamp)}")
+    event = event_of(headers, _EVENTS) or GAME_FINISHED
+    check_timestamp(timestamp)
     decoded: Event | None = None
     if event == GAME_FINISHED and value is not None:
         decoded = decode_plain(value)
     if decoded is None:
-        decoded = decode_checked(_parse(value), event)
+        decoded = decode_checked(parse_object(value), event)
     if type(decoded) is Game and decoded.ended_epoch * 1000 > timestamp + MAX_AHEAD_MS:
-        raise Rejected(
-            "future",
-            f"ended_at: {decoded.ended_at!r} is more than 24 hours after the record's own timestamp"
-            f"{unit_hint(timestamp)}",
-        )
+        raise ahead("ended_at", decoded.ended_at, timestamp)
     return decoded
 
 
@@ -76,45 +66,14 @@ def decode_line(line: bytes) -> Event:
 
 def decode_checked_line(line: bytes) -> Event:
     """Return the event of a line that `decode_plain` was not sure of. Raises Rejected."""
-    fields = _parse(line)
-    event = fields.get("type", GAME_FINISHED)
-    if event not in _DECODERS:
-        raise Rejected("type", f"type: {event!r} is none of {', '.join(_DECODERS)}")
-    return decode_checked(fields, event)
+    fields = parse_object(line)
+    return decode_checked(fields, event_of_line(fields, _DECODERS, GAME_FINISHED))
 
 
 def decode_checked(fields: dict[str, Any], event: str = GAME_FINISHED) -> Event:
     """Return the event of fields that its schema has judged. Raises Rejected with the reason."""
-    if not _valid_input[event](fields):
-        raise Rejected("schema", first_error(event, fields))
+    check_schema(event, fields)
     return _DECODERS[event](fields)
-
-
-def _parse(value: bytes | None) -> dict[str, Any]:
-    if value is None:
-        raise Rejected("not-json", "the value is empty")
-    if len(value) > MAX_RECORD_BYTES:
-        raise Rejected("too-large", f"the value has {len(value)} bytes, more than {MAX_RECORD_BYTES}")
-    try:
-        fields = orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise Rejected("not-json", f"the value is not JSON: {error}") from error
-    if not isinstance(fields, dict):
-        raise Rejected("not-json", f"the value is not a JSON object but {type(fields).__name__}")
-    return fields
-
-
-def _unknown_type(content: bytes | None) -> Rejected:
-    known = ", ".join(kind.decode() for kind in _EVENTS)
-    return Rejected("type", f"ce_type: {content!r} is none of {known}")
-
-
-def _check_name(name: str) -> None:
-    """Raise Rejected for a header's name that is not UTF-8: its bytes came as lone surrogates."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise Rejected("header-name", f"headers: the name {shown_name(name)!r} is not UTF-8") from None
 
 
 def _decode_import(fields: dict[str, Any]) -> RatingImported:
@@ -147,5 +106,4 @@ _DECODERS: dict[str, Callable[[dict[str, Any]], Event]] = {
     GAME_VOIDED: _decode_voided,
     CORRECTIONS_APPLIED: _decode_applied,
 }
-_EVENTS = {f"{event}.{VERSION}".encode(): event for event in _DECODERS}
-_valid_input = {event: validator(event).is_valid for event in _DECODERS}
+_EVENTS = {type_of(event): event for event in _DECODERS}

@@ -85,8 +85,8 @@ def decode_plain(value: bytes) -> Game | None:
         return None
     try:
         finished = _finished(value)
-        ended_epoch = _plain_epoch(finished.ended_at)
-        started_epoch = None if finished.started_at is None else _plain_epoch(finished.started_at)
+        ended_epoch = plain_epoch(finished.ended_at)
+        started_epoch = None if finished.started_at is None else plain_epoch(finished.started_at)
         if started_epoch is not None and started_epoch > ended_epoch:
             return None
         game_type, seats = finished.game_type, finished.players
@@ -137,9 +137,9 @@ def decode_fields(fields: dict[str, Any]) -> Game:
     """Make a game of fields that fit the schema. Raises Rejected for what no schema can say."""
     get = fields.get
     ended_at = fields["ended_at"]
-    ended_epoch = _epoch(ended_at, "ended_at")
+    ended_epoch = epoch_of(ended_at, "ended_at")
     started_at = get("started_at")
-    started_epoch = None if started_at is None else _epoch(started_at, "started_at")
+    started_epoch = None if started_at is None else epoch_of(started_at, "started_at")
     seats = [
         (
             seat["player_id"],
@@ -148,7 +148,7 @@ def decode_fields(fields: dict[str, Any]) -> Game:
             seat.get("points"),
             seat.get("team"),
             seat.get("left"),
-            _epoch(seat["left_at"], "left_at") if "left_at" in seat else None,
+            epoch_of(seat["left_at"], "left_at") if "left_at" in seat else None,
         )
         for seat in fields["players"]
     ]
@@ -179,10 +179,10 @@ def _plain_row(seat: _Seat) -> _Row:
     player_id, _, _, team, _, left_at = row
     if not player_id.isprintable() or not (team is None or team.isprintable()):
         raise ValueError
-    return row if left_at is None else (*row[:-1], _plain_epoch(left_at))
+    return row if left_at is None else (*row[:-1], plain_epoch(left_at))
 
 
-def _plain_epoch(moment: str) -> float:
+def plain_epoch(moment: str) -> float:
     """Return a moment in seconds since 1970. Raises ValueError when it is not spelled as it usually is."""
     minute = moment[:_TO_THE_MINUTE]
     second = _SECONDS.get(moment[_TO_THE_MINUTE:])
@@ -230,7 +230,8 @@ def _digest(content: tuple[Any, ...]) -> int:
     return int.from_bytes(digest.digest(), "big")
 
 
-def _epoch(text: str, field: str) -> float:
+def epoch_of(text: str, field: str) -> float:
+    """Return a moment in seconds since 1970. Raises Rejected, which names the field, for one that is none."""
     try:
         return _moment_of(text.upper()).timestamp()
     except ValueError as error:
