@@ -28,6 +28,13 @@ from streams.core.events import (
     REJECTIONS,
     WEEK_ENDED,
 )
+from streams.core.player_events import (
+    ACTIVITY_IGNORED,
+    ACTIVITY_REASONS,
+    ACTIVITY_REJECTIONS,
+    PLAYER_EVENTS,
+    PLAYER_STATUS,
+)
 from streams.runtime.exit_statuses import MEANINGS
 from streams.runtime.metrics import DESCRIPTIONS
 from streams.runtime.rights import RIGHTS, rights_of
@@ -50,6 +57,9 @@ _EVENTS = (
     RATING_CHANGED,
     COMPETITION_CLOSED,
     GAME_IGNORED,
+    *PLAYER_EVENTS,
+    PLAYER_STATUS,
+    ACTIVITY_IGNORED,
 )
 _SETTING_OF = {setting.parameter: setting for setting in SETTINGS}
 
@@ -100,6 +110,16 @@ def ignored() -> str:
 def rejected() -> str:
     """Return the table of the reasons of game-rejected."""
     return _table(("reason", "meaning"), ((f"`{name}`", text) for name, text in REJECTIONS.items()))
+
+
+def activity_ignored() -> str:
+    """Return the table of the reasons of activity-ignored."""
+    return _table(("reason", "meaning"), ((f"`{name}`", text) for name, text in ACTIVITY_REASONS.items()))
+
+
+def activity_rejected() -> str:
+    """Return the table of the reasons for which a record of player-activity is rejected."""
+    return _table(("reason", "meaning"), ((f"`{name}`", text) for name, text in ACTIVITY_REJECTIONS.items()))
 
 
 def exit_statuses() -> str:
@@ -244,6 +264,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "events": events,
     "reasons-ignored": ignored,
     "reasons-rejected": rejected,
+    "reasons-activity-ignored": activity_ignored,
+    "reasons-activity-rejected": activity_rejected,
     "exit-statuses": exit_statuses,
     "rights": rights,
 }

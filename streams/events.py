@@ -41,38 +41,94 @@ from streams.core.events import (
     StandingsRow,
     WeekEnded,
 )
+from streams.core.player_events import (
+    ACTIVITY_IGNORED,
+    ACTIVITY_REASONS,
+    ACTIVITY_REJECTIONS,
+    PLAYER_ACTIVITY,
+    PLAYER_EVENTS,
+    PLAYER_STATUS,
+    Abandoned,
+    ActivityIgnored,
+    ActJudged,
+    Appointed,
+    Connected,
+    DealStarted,
+    Disconnected,
+    Erased,
+    GameStarted,
+    Pardoned,
+    Played,
+    PlayerEvent,
+    PlayerStatus,
+    Registered,
+    Reputation,
+    Returned,
+    Sanction,
+    Sanctioned,
+    StatusChange,
+    StatusDue,
+    Suspension,
+)
 from streams.wire.encode import ERROR_HEADER, Record, encode_event
 from streams.wire.schemas import VERSION
 
 __all__ = [
+    "ACTIVITY_IGNORED",
+    "ACTIVITY_REASONS",
+    "ACTIVITY_REJECTIONS",
     "COMPETITION_CLOSED",
     "CORRECTIONS_APPLIED",
     "GAME_FINISHED",
     "GAME_IGNORED",
     "GAME_REJECTED",
     "GAME_VOIDED",
+    "PLAYER_ACTIVITY",
+    "PLAYER_EVENTS",
+    "PLAYER_STATUS",
     "RATING_CHANGED",
     "RATING_IMPORTED",
     "REASONS",
     "REJECTIONS",
     "TYPES",
     "WEEK_ENDED",
+    "Abandoned",
+    "ActJudged",
+    "ActivityIgnored",
+    "Appointed",
     "CompetitionClosed",
+    "Connected",
     "CorrectionsApplied",
     "Counts",
+    "DealStarted",
+    "Disconnected",
+    "Erased",
     "Event",
     "GameFinished",
     "GameIgnored",
+    "GameStarted",
     "GameVoided",
     "Input",
     "Output",
+    "Pardoned",
+    "Played",
     "Player",
+    "PlayerEvent",
+    "PlayerStatus",
     "RatingChanged",
     "RatingImported",
     "Reason",
     "Record",
+    "Registered",
     "Rejection",
+    "Reputation",
+    "Returned",
+    "Sanction",
+    "Sanctioned",
     "StandingsRow",
+    "StatusChange",
+    "StatusDue",
+    "Suspension",
     "UnknownEventError",
     "WeekEnded",
     "decode",
@@ -83,8 +139,9 @@ __all__ = [
 
 # What the topic of finished games carries, and what is published. A rejected record is passed on as it came.
 Input = GameFinished | RatingImported | WeekEnded | GameVoided | CorrectionsApplied
-Output = RatingChanged | GameIgnored | CompetitionClosed
-Event = Input | Output
+# What the topic of players' activity carries is a PlayerEvent.
+Output = RatingChanged | GameIgnored | CompetitionClosed | PlayerStatus | ActivityIgnored
+Event = Input | PlayerEvent | Output
 
 TYPES: dict[str, type[Event]] = {
     GAME_FINISHED: GameFinished,
@@ -95,6 +152,9 @@ TYPES: dict[str, type[Event]] = {
     RATING_CHANGED: RatingChanged,
     GAME_IGNORED: GameIgnored,
     COMPETITION_CLOSED: CompetitionClosed,
+    **PLAYER_EVENTS,
+    PLAYER_STATUS: PlayerStatus,
+    ACTIVITY_IGNORED: ActivityIgnored,
 }
 """The class of each event, by its name."""
 
@@ -126,11 +186,11 @@ def name_of(event: Event) -> str:
     return _NAMES[type(event)]
 
 
-def encode(event: Input, *, source: str, event_id: str | None = None) -> Record:
-    """Return key, value and headers of a record for the topic of finished games.
+def encode(event: Input | PlayerEvent, *, source: str, event_id: str | None = None) -> Record:
+    """Return key, value and headers of a record for the topic of finished games, or of players' activity.
 
-    `source` names your site, and `event_id` this report, for the CloudEvents headers; without, it is made of
-    the ladder and the game, week or player.
+    `source` names your site, and `event_id` this report, for the CloudEvents headers; without, that of a
+    player's event is its own, and any other is made of the ladder and the game, week or player.
     """
     return encode_event(name_of(event), msgspec.to_builtins(event), source, event_id)
 

@@ -14,6 +14,7 @@ from streams.core.publications import Publication
 from streams.core.rules import parse_ladders
 from streams.wire.decode import decode_checked, decode_record
 from streams.wire.decode_fast import _Finished, _Seat
+from streams.wire.decode_players import decode_activity, decode_activity_record
 from streams.wire.encode import encode_published, rejection_headers
 from streams.wire.schemas import EVENTS, VERSION, schema, schema_directory
 
@@ -70,6 +71,18 @@ def test_an_encoded_input_is_taken_and_comes_back(event: events.Input) -> None:
     assert LADDER.encode() == key
     assert decode_checked(json.loads(value), events.name_of(event)) == decode_record(value, headers, LATER)
     assert event == events.decode(value, headers)
+
+
+@pytest.mark.parametrize("name", events.PLAYER_EVENTS)
+def test_an_encoded_event_of_a_player_is_taken_and_comes_back(name: str) -> None:
+    for example in sorted(schema_directory().glob(f"examples/{name}.{VERSION}/*.json")):
+        event = msgspec.json.decode(example.read_bytes(), type=events.PLAYER_EVENTS[name])
+
+        key, value, headers = events.encode(event, source="test")
+
+        assert key.decode() == event.player_id
+        assert decode_activity_record(value, headers, LATER) == decode_activity(json.loads(value), name)
+        assert event == events.decode(value, headers)
 
 
 def test_an_id_may_be_given() -> None:

@@ -17,6 +17,7 @@ from streams.cli.config_files import read_toml
 from streams.cli.main import cli
 from streams.cli.settings_model import SETTINGS
 from streams.core.events import REASONS, REJECTIONS
+from streams.core.player_events import ACTIVITY_REASONS, ACTIVITY_REJECTIONS
 from streams.runtime import exit_statuses
 
 EVENTS = sorted(path.name.partition(".")[0] for path in (PROJECT / "schemas").glob("*.json"))
@@ -111,7 +112,9 @@ def test_every_field_of_an_event_is_in_the_reference(site: Path, event: type) ->
 
 
 def test_every_reason_is_in_the_reference(site: Path) -> None:
-    assert (REASONS.keys() | REJECTIONS.keys()) - code_of(site, "reasons") == set()
+    reasons = {*REASONS, *REJECTIONS, *ACTIVITY_REASONS, *ACTIVITY_REJECTIONS}
+
+    assert reasons - code_of(site, "reasons") == set()
 
 
 def test_every_exit_status_is_in_the_reference(site: Path) -> None:

@@ -5,7 +5,27 @@ Public: these names stay, and so do the fixtures of `streams.testing.plugin` and
 
 from streams.testing.checker import Checker, Problem, problems
 from streams.testing.driver import CLUB_LADDERS, Driver, Published
-from streams.testing.makers import InvalidEventError, checked, club_games, finished, ranked, scored
+from streams.testing.makers import (
+    InvalidEventError,
+    abandoned,
+    appointed,
+    checked,
+    checked_activity,
+    club_games,
+    connected,
+    deal_started,
+    disconnected,
+    erased,
+    finished,
+    game_started,
+    pardoned,
+    ranked,
+    registered,
+    reputation,
+    returned,
+    sanctioned,
+    scored,
+)
 
 __all__ = [
     "CLUB_LADDERS",
@@ -14,10 +34,23 @@ __all__ = [
     "InvalidEventError",
     "Problem",
     "Published",
+    "abandoned",
+    "appointed",
     "checked",
+    "checked_activity",
     "club_games",
+    "connected",
+    "deal_started",
+    "disconnected",
+    "erased",
     "finished",
+    "game_started",
+    "pardoned",
     "problems",
     "ranked",
+    "registered",
+    "reputation",
+    "returned",
+    "sanctioned",
     "scored",
 ]

@@ -24,8 +24,21 @@ from streams.core.events import (
     RatingChanged,
     Rejected,
 )
+from streams.core.player_events import (
+    ACT_JUDGED,
+    ACTIVITY_IGNORED,
+    PLAYED,
+    PLAYER_EVENTS,
+    PLAYER_STATUS,
+    ActivityIgnored,
+    ActJudged,
+    Played,
+    PlayerOutput,
+    PlayerStatus,
+    StatusRemoved,
+)
 from streams.core.publications import GameRated, Publication, rating_changes
-from streams.wire.schemas import VERSION
+from streams.wire.schemas import VERSION, type_of
 
 SPECVERSION = b"1.0"
 ERROR_HEADER = "__ladderlog.errors."
@@ -43,6 +56,8 @@ Headers = list[tuple[str, bytes]]
 
 # A record's key, value and headers. Not named: there is one for every change, and names cost a microsecond.
 Record = tuple[bytes, bytes, Headers]
+# One that is published has no value where it deletes those before it with its key.
+PublishedRecord = tuple[bytes, bytes | None, Headers]
 
 _encoder = msgspec.json.Encoder()
 # An output event as JSON.
@@ -55,10 +70,13 @@ def encode_lines(events: Sequence[Output]) -> bytes:
 
 
 def encode_event(event: str, fields: Mapping[str, Any], source: str, event_id: str | None = None) -> Record:
-    """Return an input event as a record for the game-finished topic: key the ladder, CloudEvents headers.
+    """Return an input event as a record for its topic, with CloudEvents headers.
 
-    Without `event_id` it is made of the ladder and the game, week or player.
+    The key is the ladder; of an event of a player, the player. Without `event_id`, that of a player's event
+    is its own, and any other is made of the ladder and the game, week or player.
     """
+    if event in PLAYER_EVENTS:
+        return _encode_activity(event, fields, source, event_id)
     if event_id is None:
         subject = fields.get("game_id") or fields.get("week") or fields.get("player_id") or ""
         event_id = f"{fields.get('ladder', '')}/{subject}"
@@ -78,20 +96,56 @@ def trace_headers(headers: Iterable[tuple[str, bytes]]) -> Headers:
     return [header for header in headers if header[0] in TRACE_HEADERS]
 
 
+def _encode_activity(event: str, fields: Mapping[str, Any], source: str, event_id: str | None) -> Record:
+    headers = [
+        ("ce_id", str(event_id or fields.get("event_id", "")).encode()),
+        ("ce_source", source.encode()),
+        *_TYPE_HEADERS[event],
+    ]
+    at = fields.get("at")
+    if isinstance(at, str):
+        headers.append(("ce_time", at.encode()))
+    return str(fields.get("player_id", "")).encode(), orjson.dumps(fields), headers
+
+
+def _encode_player_output(event: PlayerOutput, source: bytes, position: str) -> tuple[str, PublishedRecord]:
+    """Return what the fold over players publishes, or appends to player-activity; None deletes a status."""
+    moment: str | None = None
+    match event:
+        case ActJudged() | Played():
+            name, event_id, moment = _PLAYER_NAMES[type(event)], event.event_id, event.at
+        case ActivityIgnored():
+            name, event_id = ACTIVITY_IGNORED, position
+        case StatusRemoved():
+            name, event_id, moment = PLAYER_STATUS, position, event.as_of
+        case PlayerStatus():
+            name, event_id, moment = PLAYER_STATUS, f"{event.player_id}/{event.sequence}", event.as_of
+    headers = [("ce_id", event_id.encode()), ("ce_source", source), *_TYPE_HEADERS[name]]
+    if moment is not None:
+        headers.append(("ce_time", moment.encode()))
+    value = None if isinstance(event, StatusRemoved) else encode_json(event)
+    return event.topic, (event.key.encode(), value, headers)
+
+
 def encode_published(
-    publications: Iterable[Publication], source: bytes, position: str, trace: Headers | None = None
-) -> list[tuple[str, Record]]:
+    publications: Iterable[Publication | PlayerOutput],
+    source: bytes,
+    position: str,
+    trace: Headers | None = None,
+) -> list[tuple[str, PublishedRecord]]:
     """Return the records of all that one input record publishes, in order, each with its topic.
 
     `position` is the input record's topic/partition/offset; topics have no prefix. `trace` are the headers of
     the input record that go on.
     """
-    records: list[tuple[str, Record]] = []
+    records: list[tuple[str, PublishedRecord]] = []
     for publication in publications:
         if isinstance(publication, GameRated):
             records += _encode_rated(publication, source)
         elif isinstance(publication, CompetitionClosed):
             records += _encode_closed(publication, source, position)
+        elif isinstance(publication, PlayerOutput):
+            records.append(_encode_player_output(publication, source, position))
         else:
             records.append(_encode(publication, source, position))
     if trace:
@@ -186,7 +240,7 @@ def _id(event: Output, position: str) -> str:
 
 def _type_headers(event: str) -> Headers:
     return [
-        ("ce_type", f"{event}.{VERSION}".encode()),
+        ("ce_type", type_of(event)),
         ("ce_specversion", SPECVERSION),
         ("ce_dataschema", f"urn:ladderlog:schema:{event}.{VERSION}".encode()),
     ]
@@ -203,5 +257,9 @@ _TYPE_HEADERS = {
         RATING_CHANGED,
         GAME_IGNORED,
         COMPETITION_CLOSED,
+        *PLAYER_EVENTS,
+        PLAYER_STATUS,
+        ACTIVITY_IGNORED,
     )
 }
+_PLAYER_NAMES: dict[type[PlayerOutput], str] = {ActJudged: ACT_JUDGED, Played: PLAYED}

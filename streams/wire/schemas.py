@@ -10,7 +10,10 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
+from streams.core.player_events import ACTIVITY_IGNORED, PLAYER_EVENTS, PLAYER_STATUS
+
 VERSION = "v1"
+# Of games, then of players.
 EVENTS = (
     "game-finished",
     "rating-imported",
@@ -20,7 +23,15 @@ EVENTS = (
     "rating-changed",
     "game-ignored",
     "competition-closed",
+    *PLAYER_EVENTS,
+    PLAYER_STATUS,
+    ACTIVITY_IGNORED,
 )
+
+
+def type_of(event: str) -> bytes:
+    """Return what the header ce_type of an event says, such as `game-finished.v1`."""
+    return f"{event}.{VERSION}".encode()
 
 
 def schema_directory() -> Path:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from streams import events
+from streams import events, testing
 from streams.testing import CLUB_LADDERS, Driver, InvalidEventError, club_games, finished, ranked, scored
 from streams.wire.schemas import validator
 
@@ -56,3 +56,40 @@ def test_the_club_plays_on_the_ladders_of_its_file() -> None:
 
 def test_equal_seeds_give_equal_games() -> None:
     assert list(club_games(20, seed=7)) == list(club_games(20, seed=7)) != list(club_games(20, seed=8))
+
+
+MADE = [
+    testing.registered("ann"),
+    testing.connected("ann"),
+    testing.disconnected("ann", "g-1", "d-1"),
+    testing.returned("ann", "g-1", "d-1"),
+    testing.game_started("ann", "g-1"),
+    testing.deal_started("ann", "g-1", "d-1"),
+    testing.abandoned("ann", "g-1"),
+    testing.reputation("ann", 1, by="bob"),
+    testing.sanctioned("ann", "demon", until="2026-12-01T00:00:00Z"),
+    testing.pardoned("ann"),
+    testing.appointed("ann", "seraph", event_id="report-7"),
+    testing.erased("ann"),
+]
+
+
+def test_there_is_a_maker_for_all_that_a_site_says_of_players() -> None:
+    by_ladderlog = {events.Played, events.ActJudged, events.StatusDue}
+
+    assert {type(event) for event in MADE} | by_ladderlog == set(events.PLAYER_EVENTS.values())
+
+
+@pytest.mark.parametrize("event", MADE, ids=events.name_of)
+def test_what_happens_to_a_player_fits_its_schema(event: events.PlayerEvent) -> None:
+    assert validator(events.name_of(event)).is_valid(msgspec.to_builtins(event))
+
+
+def test_an_event_has_an_id_of_its_own_unless_it_is_given_one() -> None:
+    assert len({event.event_id for event in MADE}) == len(MADE)
+    assert "report-7" in {event.event_id for event in MADE}
+
+
+def test_what_would_be_rejected_of_a_player_is_refused() -> None:
+    with pytest.raises(InvalidEventError, match=r'schema: grade: "seraph" is not one of'):
+        testing.sanctioned("ann", "seraph")

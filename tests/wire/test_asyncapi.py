@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 import orjson
 import pytest
 import yaml
@@ -23,7 +24,7 @@ from streams.runtime.settings import Settings
 from streams.runtime.topics import topic_specs
 from streams.runtime.week_timer import DueWeek, week_ended_record
 from streams.testing import Driver, finished
-from streams.wire.encode import TRACE_HEADERS
+from streams.wire.encode import TRACE_HEADERS, encode_published
 from streams.wire.schemas import EVENTS, VERSION, schema_directory
 
 VENDORED = Path(__file__).parent / "asyncapi" / "3.0.0.json.zst"
@@ -33,6 +34,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
 }
 INPUTS = {name for name, kind in events.TYPES.items() if kind in events.Input.__args__}
 SETTINGS = Settings("")
+PLAYER_TOPICS = (events.PLAYER_ACTIVITY, events.PLAYER_STATUS, events.ACTIVITY_IGNORED)
 # What a key comes from, as a runtime expression of AsyncAPI.
 KEY = re.compile(r"\$message\.payload#/(\w+)")
 # Of rejected records here, that were games or had a header of their own.
@@ -114,8 +116,10 @@ def test_every_schema_file_is_referred_to() -> None:
 
 
 def test_there_is_a_channel_for_every_topic_and_no_other() -> None:
-    assert len(DOCUMENT["channels"]) == len(SETTINGS.all_topics)
-    assert all(channel_of(topic) for topic in SETTINGS.all_topics)
+    topics = {*SETTINGS.all_topics, *PLAYER_TOPICS}
+
+    assert len(DOCUMENT["channels"]) == len(topics)
+    assert all(channel_of(topic) for topic in topics)
 
 
 @pytest.mark.parametrize("spec", topic_specs(SETTINGS), ids=lambda spec: spec.name)
@@ -135,7 +139,8 @@ def test_there_is_a_message_for_every_event_and_for_what_is_none() -> None:
 
 def test_each_topic_has_its_messages() -> None:
     assert names_in(channel_of(SETTINGS.input_topic)) == INPUTS
-    for name in {*EVENTS, events.GAME_REJECTED} - INPUTS:
+    assert names_in(channel_of(events.PLAYER_ACTIVITY)) == set(events.PLAYER_EVENTS)
+    for name in {*EVENTS, events.GAME_REJECTED} - INPUTS - set(events.PLAYER_EVENTS):
         assert names_in(channel_of(SETTINGS.topic(name))) == {name}
 
 
@@ -208,12 +213,26 @@ def written() -> Iterator[tuple[str, Record]]:
         record = events.encode(event, source="site")
         yield events.name_of(event), record
         yield events.name_of(event), forwarded_copy(Consumed(record), event.ladder)
+    yield from written_of_players()
     _, plain, _ = events.encode(finished("g-1", "ann", "bob"), source="site")
     yield events.GAME_FINISHED, (None, plain, [])
     due = DueWeek(events.WeekEnded("chess", "2026-W48", final=True), "chess/2026-W48/final")
     yield events.WEEK_ENDED, week_ended_record(due, SETTINGS.source)
     large = Consumed((b"k", b"x" * 2_000_000, [("mine", b"1")]))
     yield events.GAME_REJECTED, rejected_record(Rejected("too-large", "it is"), large)
+
+
+def written_of_players() -> Iterator[tuple[str, Record]]:
+    """Give what is written of players."""
+    for name, kind in events.PLAYER_EVENTS.items():
+        for file in schema_directory().glob(f"examples/{name}.{VERSION}/*.json"):
+            record = events.encode(msgspec.json.decode(file.read_bytes(), type=kind), source="site")
+            yield name, record
+            yield name, forwarded_copy(Consumed(record), record[0].decode())
+    for name in (events.PLAYER_STATUS, events.ACTIVITY_IGNORED):
+        for file in schema_directory().glob(f"examples/{name}.{VERSION}/*.json"):
+            event: Any = msgspec.json.decode(file.read_bytes(), type=events.TYPES[name])
+            yield from encode_published([event], b"ladderlog/test", f"{events.PLAYER_ACTIVITY}/0/7")
 
 
 def test_every_record_that_is_written_is_as_it_says() -> None:

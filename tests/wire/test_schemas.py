@@ -18,7 +18,9 @@ from streams.core.events import (
     RatingImported,
     WeekEnded,
 )
+from streams.core.player_events import PLAYER_EVENTS, ActivityIgnored, PlayerStatus
 from streams.wire.decode import decode_checked
+from streams.wire.decode_players import decode_activity
 from streams.wire.encode import encode_json
 from streams.wire.schemas import EVENTS, VERSION, schema, schema_directory, validator
 
@@ -30,7 +32,10 @@ INPUTS = {
     "game-voided": GameVoided,
     "corrections-applied": CorrectionsApplied,
 }
-OUTPUTS: dict[str, Any] = {output.topic: output for output in (RatingChanged, GameIgnored, CompetitionClosed)}
+OUTPUTS: dict[str, Any] = {
+    output.topic: output
+    for output in (RatingChanged, GameIgnored, CompetitionClosed, PlayerStatus, ActivityIgnored)
+}
 
 
 def event_of(example: Path) -> str:
@@ -87,6 +92,19 @@ def test_every_input_example_ever_published_still_decodes(example: Path) -> None
 
 @pytest.mark.parametrize(
     "example",
+    [example for example in EXAMPLES if event_of(example) in PLAYER_EVENTS],
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_every_example_of_an_event_of_a_player_decodes(example: Path) -> None:
+    event = event_of(example)
+
+    decoded = decode_activity(json.loads(example.read_bytes()), event)
+
+    assert type(decoded.event) is PLAYER_EVENTS[event]
+
+
+@pytest.mark.parametrize(
+    "example",
     [example for example in EXAMPLES if event_of(example) in OUTPUTS],
     ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
@@ -104,4 +122,4 @@ def test_an_output_has_the_fields_of_its_schema(event: str) -> None:
 
 
 def test_every_event_of_the_schemas_has_a_type() -> None:
-    assert {*INPUTS, *OUTPUTS} == set(EVENTS)
+    assert {*INPUTS, *OUTPUTS, *PLAYER_EVENTS} == set(EVENTS)
