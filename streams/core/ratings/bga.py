@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams.core.events import MAX_PLAYERS, Game
-from streams.core.ratings.incremental import IncrementalSystem
+from streams.core.ratings.elo_steps import expected
+from streams.core.ratings.explanation import Step, last_result, message
+from streams.core.ratings.incremental import IncrementalSystem, SeenGame
 from streams.core.ratings.parameters import choice, number, whole
 from streams.core.ratings.system import Details, LadderContext, OpenedGame
 
@@ -21,6 +23,21 @@ GAP_LIMIT = 300.0 * SCALE
 GOOD = 1600.0
 EXPERT = 1800.0
 MASTER = 2000.0
+
+QUIT_FIRST = message("You abandoned, the first to do so, and count as last.")
+QUIT_BY_OTHER = message("{other} abandoned, the first to do so, and counts as last.")
+WON = message("You did better than {other}: 1 - {expected:.4f} = {result:+.4f}.")
+TIED = message("You tied with {other}: 0.5 - {expected:.4f} = {result:+.4f}.")
+LOST = message("{other} did better than you: 0 - {expected:.4f} = {result:+.4f}.")
+TOGETHER = message("Together: {parts:+.4f} = {result:+.4f}.")
+NEWCOMER = message("You had fewer than {newcomer_games} rated games, {games}: K is {result}.")
+SETTLED = message("You had {newcomer_games} rated games or more, {games}: K is {result}.")
+PLAYERS = message("There were {players} players: K counts {players} / 2 = {result} times.")
+ADVISED = message("The game is best with {advised} players: K counts {advised} / 2 = {result} times.")
+CHANGE = message("{k} x {surplus:+.4f} = {result:+.2f}.")
+CHANGE_OF_MANY = message("{k} x {multiplier} x {surplus:+.4f} / {opponents} opponents = {result:+.2f}.")
+PENALTY = message("Who abandons pays {penalty} more: {change:+.2f} - {penalty} = {result:+.2f}.")
+_SCORES = {WON: 1.0, TIED: 0.5, LOST: 0.0}
 
 
 @dataclass(frozen=True)
@@ -136,7 +153,7 @@ class Bga(IncrementalSystem):
         policy = self.parameters.quit_policy
         if policy == "exclude":
             return "left"
-        places = [*places[:quitter], max(places) + 1, *places[quitter + 1 :]]
+        places = _with_last(places, quitter)
         changed = self._elo(game, places, ratings, games)
         changed[quitter] -= self.parameters.quit_penalty
         if policy == "last-place":
@@ -169,6 +186,56 @@ class Bga(IncrementalSystem):
         """Return the expected result against one opponent."""
         return expectation(rating, other, self.parameters.cap)
 
+    def steps(self, seen: SeenGame) -> Sequence[Step]:
+        """Return the steps to a player's change."""
+        places, quitter = seen.places, first_quitter(seen.game)
+        steps: list[Step] = []
+        if quitter is not None:
+            places = _with_last(places, quitter)
+            you = quitter == seen.position
+            steps.append(Step(QUIT_FIRST) if you else Step(QUIT_BY_OTHER, {"other": seen.name(quitter)}))
+        parts = []
+        for other in seen.others():
+            steps += self._against(seen, places, other)
+            parts.append(last_result(steps))
+        if len(parts) > 1:
+            steps.append(Step(TOGETHER, {"parts": parts}, math.fsum(parts)))
+        steps += self._weighted(seen, last_result(steps))
+        if quitter == seen.position:
+            change, penalty = last_result(steps), self.parameters.quit_penalty
+            steps.append(Step(PENALTY, {"change": change, "penalty": penalty}, change - penalty))
+        return steps
+
+    def _against(self, seen: SeenGame, places: Sequence[int], other: int) -> list[Step]:
+        """Return the steps to what was made of one opponent beyond what was expected."""
+        rating, opponent, name = seen.rating, seen.ratings[other], seen.name(other)
+        likely = self.expectation(rating, opponent)
+        place, theirs = places[seen.position], places[other]
+        text = WON if place < theirs else TIED if place == theirs else LOST
+        return [
+            expected(name, rating, opponent, SCALE, likely, self._limit),
+            Step(text, {"other": name, "expected": likely}, _SCORES[text] - likely),
+        ]
+
+    def _weighted(self, seen: SeenGame, surplus: float) -> list[Step]:
+        """Return the steps from what was made beyond what was expected to the change."""
+        parameters, played = self.parameters, seen.games[seen.position]
+        new = played < parameters.newcomer_games
+        k = parameters.k_newcomer if new else parameters.k
+        values = {"newcomer_games": parameters.newcomer_games, "games": played}
+        steps = [Step(NEWCOMER if new else SETTLED, values, k)]
+        count = len(seen.places)
+        if count == MIN_PLAYERS:
+            return [*steps, Step(CHANGE, {"k": k, "surplus": surplus}, k * surplus)]
+        advised = self._advised(seen.game)
+        if advised is not None and advised < count:
+            steps.append(Step(ADVISED, {"advised": advised}, advised / 2))
+        else:
+            steps.append(Step(PLAYERS, {"players": count}, count / 2))
+        multiplier = last_result(steps)
+        parts = {"k": k, "multiplier": multiplier, "surplus": surplus, "opponents": count - 1}
+        return [*steps, Step(CHANGE_OF_MANY, parts, k * multiplier * surplus / (count - 1))]
+
     def details(self, before: float, after: float) -> Details:
         """Return which title the player has now, and had before."""
         if before <= GOOD and after <= GOOD:
@@ -178,6 +245,13 @@ class Bga(IncrementalSystem):
     def _elo(
         self, game: Game, places: Sequence[int], ratings: Sequence[float], games: Sequence[int]
     ) -> list[float]:
+        return changes(places, ratings, games, self._advised(game), self.parameters)
+
+    def _advised(self, game: Game) -> int | None:
         game_type = self.context.ladder if game.game_type is None else game.game_type
-        advised = self.context.advised_players.get(game_type)
-        return changes(places, ratings, games, advised, self.parameters)
+        return self.context.advised_players.get(game_type)
+
+
+def _with_last(places: Sequence[int], quitter: int) -> list[int]:
+    """Return the places with one player behind all others."""
+    return [*places[:quitter], max(places) + 1, *places[quitter + 1 :]]

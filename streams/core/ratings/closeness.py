@@ -8,12 +8,23 @@ Pure: no clock, no I/O.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from streams.core.events import PAIR, Game, RatingImported
-from streams.core.ratings.parameters import number
+from streams.core.ratings.closeness_rules import (
+    FIRST,
+    NOTHING_AT,
+    PER_AVERAGE,
+    TIE_BREAK,
+    UNITS,
+    Parameters,
+    distance,
+    reach_of,
+    winning_points,
+)
+from streams.core.ratings.closeness_steps import Average, Own, Scored, steps
+from streams.core.ratings.explanation import Step
 from streams.core.ratings.prefix_sums import PrefixSums
 from streams.core.ratings.system import (
     Change,
@@ -28,43 +39,10 @@ from streams.core.ratings.system import (
 )
 from streams.core.row_keys import join_key, split_key
 
-FIRST = 100
-TIE_BREAK = 75
-PER_AVERAGE = 25
-NOTHING_AT = TIE_BREAK // PER_AVERAGE  # times the average distance
-
-# One minus a float is a multiple of 2^-53, so that in these units every distance is a whole number.
-UNITS = 2.0**53
-# Negative points make distances above 1; nothing real is this far, and sums stay finite.
-FURTHEST = 2.0**64
-
 _UNRATED = PlayerRating(0.0, 0, 0)
 _TYPE = "closeness-type"
 _PLAYER = "closeness-player"
 _RESULT = "closeness-result"
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """`handicap` is added to the maximum possible score, so that few games cannot give a high rating."""
-
-    handicap: float = number(500.0, 0.0)
-
-
-def distance(points: float, winning: float) -> float:
-    """Return how far `points` are behind the winner's, as a part of those, which are above 0."""
-    behind = 1.0 - points / winning
-    if behind <= 0:
-        return 0.0
-    return behind if behind < FURTHEST else FURTHEST  # noqa: FURB136 - min would take twice as long
-
-
-def winning_points(points: Sequence[float], places: Sequence[int]) -> float:
-    """Return the winner's points, the most of them when first place is shared (our decision)."""
-    first = min(places)
-    if places.count(first) == 1:
-        return points[places.index(first)]
-    return max(made for made, place in zip(points, places, strict=True) if place == first)
 
 
 class _GameType:
@@ -81,7 +59,7 @@ class _GameType:
         self.reach = -1
 
     def settle(self) -> None:
-        self.reach = (NOTHING_AT * self.total - 1) // self.losers
+        self.reach = reach_of(self.total, self.losers)
 
 
 class _Results(PrefixSums):
@@ -207,6 +185,31 @@ class Closeness(System):
             for player_id, known in self.players.items()
             if known.games
         ]
+
+    def explain(self, game: Game, places: Sequence[int], player_id: str) -> Sequence[Step]:
+        """Return the steps to a player's rating after a game, from all scores under the averages with it."""
+        if game.teams is not None or game.points is None:
+            return ()
+        game_type = self.context.ladder if game.game_type is None else game.game_type
+        known = self._types.get(game_type)
+        before = None if known is None else Average(known.total, known.losers)
+        own = Own.of(game_type, game.points, places, game.players.index(player_id), before)
+        averages = {name: Average(moving.total, moving.losers) for name, moving in self._types.items()}
+        if own.average is not None:
+            averages[game_type] = own.average
+        scores = self._scores.get(player_id) or _Scores()
+        sums = {
+            name: results.up_to(averages[name].reach)
+            for name, results in scores.results.items()
+            if averages[name].losers
+        }
+        scored = Scored(
+            *(scores.fixed, scores.possible, sums, averages),
+            published=self.players.get(player_id, _UNRATED).rating,
+            just_before=self._rating(scores),
+            handicap=self._handicap,
+        )
+        return steps(own, scored)
 
     def start(self, imported: RatingImported) -> Change | str:  # noqa: ARG002 - whatever it says
         """Refuse: a rating is computed from the player's own games, and an import brings none."""

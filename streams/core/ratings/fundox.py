@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streams.core.events import Game
-from streams.core.ratings.incremental import IncrementalSystem
+from streams.core.ratings.elo_steps import expected
+from streams.core.ratings.explanation import Step, Value, message
+from streams.core.ratings.incremental import IncrementalSystem, SeenGame
 from streams.core.ratings.parameters import number
 from streams.core.ratings.system import OpenedGame
 
@@ -16,6 +18,11 @@ MIN_PLAYERS = 2
 MAX_PLAYERS = 4
 # Beyond this exponent 10**x leaves the range of a float; the price is 0 to the last bit long before.
 EXPONENT_LIMIT = 300.0
+
+SHARED = message("First place was shared: nobody pays anybody.")
+PAID = message("You won, {other} pays you: {stake} x (1 - {expected:.4f}) = {result:+.2f}.")
+PAYS = message("You lost, and pay {other}: {stake} x (0 - {expected:.4f}) = {result:+.2f}.")
+TOGETHER = message("Together: {parts:+.2f} = {result:+.2f}.")
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,38 @@ class Fundox(IncrementalSystem):
             paid = price(rating_two, rating_one, self.parameters)
             return -paid, paid
         return 0.0, 0.0
+
+    def steps(self, seen: SeenGame) -> Sequence[Step]:
+        """Return the steps to a player's change.
+
+        What a loss costs is `stake / (1 + 10^((W - L) / scale))`, which is the stake times what was not
+        expected of the winner.
+        """
+        best = min(seen.places)
+        winners = [position for position, place in enumerate(seen.places) if place == best]
+        if len(winners) > 1:
+            return [Step(SHARED, result=0.0)]
+        if winners != [seen.position]:
+            return self._against(seen, winners[0], PAYS, -1.0)
+        steps = [step for other in seen.others() for step in self._against(seen, other, PAID, 1.0)]
+        parts = [step.result for step in steps if step.message == PAID and step.result is not None]
+        return steps if len(parts) == 1 else [*steps, Step(TOGETHER, {"parts": parts}, math.fsum(parts))]
+
+    def _against(self, seen: SeenGame, other: int, text: str, sign: float) -> list[Step]:
+        """Return the steps to what one opponent pays (sign 1), or is paid (-1)."""
+        stake, scale = self.parameters.stake, self.parameters.scale
+        rating, opponent, name = seen.rating, seen.ratings[other], seen.name(other)
+        likely = self.expectation(rating, opponent)
+        winner, loser = (rating, opponent) if sign > 0 else (opponent, rating)
+        values: dict[str, Value] = {
+            "other": name,
+            "stake": stake,
+            "expected": likely,
+            "scale": scale,
+            "gap": winner - loser,
+        }
+        paid = sign * price(winner, loser, self.parameters)
+        return [expected(name, rating, opponent, scale, likely), Step(text, values, paid)]
 
     def expectation(self, rating: float, other: float) -> float:
         """Return what the price says of winning: `1 / (1 + 10^((B - A) / scale))`."""

@@ -5,9 +5,11 @@ Pure: no clock, no I/O.
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from streams.core.events import Game, RatingImported
+from streams.core.ratings.explanation import Step, balance, last_result
 from streams.core.ratings.system import (
     Change,
     Details,
@@ -20,6 +22,34 @@ from streams.core.ratings.system import (
     SystemChanges,
     Verdict,
 )
+
+
+@dataclass(frozen=True)
+class SeenGame:
+    """A game as one of its players sees it, with everybody's figures before it, in the order of the list.
+
+    `position` is the player's in the list; `change` what the game makes of the rating.
+    """
+
+    game: Game
+    places: Sequence[int]
+    ratings: Sequence[float]
+    games: Sequence[int]
+    position: int
+    change: float
+
+    @property
+    def rating(self) -> float:
+        """Return the player's own rating before the game."""
+        return self.ratings[self.position]
+
+    def others(self) -> list[int]:
+        """Return the positions of the others."""
+        return [position for position in range(len(self.places)) if position != self.position]
+
+    def name(self, position: int) -> str:
+        """Return who is at a position."""
+        return self.game.players[position]
 
 
 class IncrementalSystem(System):
@@ -62,6 +92,24 @@ class IncrementalSystem(System):
     def details(self, before: float, after: float) -> Details | None:  # noqa: ARG002 - for those that show any
         """Return what the event shows beside the ratings; nothing by default."""
         return None
+
+    def steps(self, seen: SeenGame) -> Sequence[Step] | None:  # noqa: ARG002 - for those that explain themselves
+        """Return the steps to a player's change, the last one's result; None when the system has none."""
+        return None
+
+    def explain(self, game: Game, places: Sequence[int], player_id: str) -> Sequence[Step] | None:
+        """Return the steps to a player's rating after a game, from the ratings before it."""
+        if game.teams is not None or not self.min_players <= len(places) <= self.max_players:
+            return ()
+        known = [self.players.get(player, self._start) for player in game.players]
+        ratings, games = [figures.rating for figures in known], [figures.games for figures in known]
+        position = game.players.index(player_id)
+        changes = self.changes(game, places, ratings, games)
+        change = None if isinstance(changes, str) else changes[position]
+        if change is None:
+            return ()
+        steps = self.steps(SeenGame(game, places, ratings, games, position, change))
+        return None if steps is None else [*steps, balance(ratings[position], last_result(steps))]
 
     def rate_general(self, game: Game, places: Sequence[int]) -> Verdict:
         """Rate any game from the ratings before it, and keep the ratings after it."""

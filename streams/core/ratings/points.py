@@ -10,7 +10,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from streams.core.events import Game
-from streams.core.ratings.incremental import IncrementalSystem
+from streams.core.ratings.explanation import Step, Value, last_result, message
+from streams.core.ratings.incremental import IncrementalSystem, SeenGame
 from streams.core.ratings.parameters import number
 from streams.core.ratings.system import LadderContext, OpenedGame
 
@@ -18,6 +19,25 @@ MIN_PLAYERS = 2
 MAX_PLAYERS = 4
 # Of so many numbers of games the weight is kept, once it was computed.
 _KEPT_WEIGHTS = 4096
+
+SHARE = message("Your part of the squared points: {square} / ({squares:+}) = {result:.4f}.")
+SHARE_NEGATIVE = message(
+    "Your part of the squared points, negative ones as 0: {square} / ({squares:+}) = {result:.4f}."
+)
+SHARE_EVEN = message(
+    "Nobody made points above 0; who made none below it has an equal part. Yours: {result:.4f}."
+)
+EXPECTED = message("Expected, your part of the ratings: {rating:.1f} / ({all:+.1f}) = {result:.4f}.")
+EXPECTED_EVEN = message("Nobody has a rating above 0. Expected, an equal part: {result:.4f}.")
+AT_STAKE = message(
+    "At stake after {games} rated games: {base} + {newcomer} x e^(-{fade} x {games}) = {result:.4f} of your "
+    "rating."
+)
+CHANGE = message("({share:.4f} - {expected:.4f}) x {rating:.2f} x {weight:.4f} = {result:+.2f}.")
+FLOOR = message("A rating does not fall below 0: {result:+.2f}.")
+QUIT = message("You abandoned, and cannot gain: {result:+.2f}.")
+QUIT_BY_OTHER = message("An opponent abandoned, and you cannot lose: {result:+.2f}.")
+QUIT_BY_BOTH = message("You abandoned and so did an opponent: you neither gain nor lose: {result:+.2f}.")
 
 
 @dataclass(frozen=True)
@@ -143,6 +163,45 @@ class Points(IncrementalSystem):
             change_two if change_two >= -rating_two else -rating_two,  # noqa: FURB136 - as above
         )
 
+    def steps(self, seen: SeenGame) -> Sequence[Step]:
+        """Return the steps to a player's change."""
+        points = seen.game.points or ()
+        position, most = seen.position, max(points)
+        text = SHARE_EVEN if most <= 0 else SHARE_NEGATIVE if min(points) < 0 else SHARE
+        share = shares(points)[position]
+        squared = [max(made, 0) ** 2.0 for made in points]
+        squares: dict[str, Value] = {"square": squared[position], "squares": squared}
+        counted = [max(rating, 0.0) for rating in seen.ratings]
+        likely = expectations(counted)[position]
+        played, parameters = seen.games[position], self.parameters
+        part = weight(played, parameters)
+        fading = {"base": parameters.base, "newcomer": parameters.newcomer, "fade": parameters.fade}
+        rating = counted[position]
+        change = (share - likely) * rating * part
+        parts = {"share": share, "expected": likely, "rating": rating, "weight": part}
+        steps = [
+            Step(text, {"points": points[position], "all": list(points), **squares}, share),
+            Step(EXPECTED if max(counted) > 0 else EXPECTED_EVEN, {"rating": rating, "all": counted}, likely),
+            Step(AT_STAKE, {"games": played, **fading}, part),
+            Step(CHANGE, parts, change),
+        ]
+        if change < -rating:
+            steps.append(Step(FLOOR, {"rating": rating}, -rating))
+        return [*steps, *_clipping(seen, last_result(steps))]
+
     def expectation(self, rating: float, other: float) -> float:
         """Return the expected part of the squared points, taken for the chance to win: `A / (A + B)`."""
         return expectations([max(rating, 0.0), max(other, 0.0)])[0]
+
+
+def _clipping(seen: SeenGame, change: float) -> list[Step]:
+    """Return the step from a change to what abandoning leaves of it; none when it leaves all."""
+    abandoned = seen.game.abandoned
+    if abandoned is None or change == seen.change:
+        return []
+    values = {"change": change}
+    if not abandoned[seen.position]:
+        return [Step(QUIT_BY_OTHER, values, max(change, 0.0))]
+    if sum(abandoned) == 1:
+        return [Step(QUIT, values, min(change, 0.0))]
+    return [Step(QUIT_BY_BOTH, values, 0.0)]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from streams.core.events import CompetitionClosed, Game, RatingImported, StandingsRow, WeekEnded
+from streams.core.ratings.explanation import Step
 from streams.core.weeks import week_of
 
 JsonRow = Mapping[str, Any] | Sequence[Any]
@@ -186,6 +187,15 @@ class System(ABC):
     def expectation(self, rating: float, other: float) -> float:
         """Return the chance that the system gives to the first of two ratings. Only where `gives_chances`."""
         raise NotImplementedError(f"{self.name} gives no chances ({rating!r} against {other!r})")
+
+    def explain(self, game: Game, places: Sequence[int], player_id: str) -> Sequence[Step] | None:  # noqa: ARG002 - for those that do
+        """Return the steps to a player's rating after a game, from the ratings before it.
+
+        Ask before the game is rated; nothing changes by it. The last step's result is the rating after the
+        game. Empty when the game does not count, for that player or at all, and None of a system that does
+        not explain itself.
+        """
+        return None
 
     def renumber(self, player_id: str, week: str | None, sequence: int, rating: float) -> None:  # noqa: ARG002 - week is a competition's
         """Let a player's changes go on from a sequence number, after a correction; `rating` if there is none.

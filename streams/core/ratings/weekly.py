@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from streams.core.events import CompetitionClosed, Game, RatingImported, Rejected, StandingsRow, WeekEnded
+from streams.core.ratings.explanation import Step
 from streams.core.ratings.system import (
     Change,
     Competition,
@@ -38,6 +39,7 @@ from streams.core.ratings.weekly_rules import (
     sides_of,
     team_level,
 )
+from streams.core.ratings.weekly_steps import CountedGame, steps
 from streams.core.ratings.weekly_week import EPOCH, Week, WeekRecord
 from streams.core.row_keys import join_key, split_key
 from streams.core.weeks import bounds, is_week, week_of
@@ -191,6 +193,18 @@ class Weekly(Competition):
         if latest is None:
             return []
         return [(player_id, record.points, record.games) for player_id, record in latest.played()]
+
+    def explain(self, game: Game, places: Sequence[int], player_id: str) -> Sequence[Step]:
+        """Return the steps to a player's points after a game, from the points of its week before it."""
+        sides, label = sides_of(game), week_of(game.ended, self.context.timezone)
+        if sides is None or label <= self._last_final:
+            return ()
+        week, players = self._weeks.get(label), game.players
+        records = {} if week is None else week.players
+        points = [records[player].points if player in records else 0 for player in players]
+        abandoned = game.abandoned or [False] * len(players)
+        position = players.index(player_id)
+        return steps(CountedGame(label, players, sides, places, abandoned, points, position, self.parameters))
 
     def renumber(self, player_id: str, week: str | None, sequence: int, rating: float) -> None:
         """Let a player's changes in a week go on from a sequence number, unless the week is final."""
