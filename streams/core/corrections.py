@@ -8,7 +8,7 @@ Pure: no clock, no I/O. Everything follows from the log, so that a rebuild, an a
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,7 @@ from streams.core.events import (
     RatingChanged,
     Rejected,
 )
-from streams.core.ladder import Corrections, Folded
+from streams.core.ladder import Corrections, Folded, Ladder
 from streams.core.ladders import Ladders
 from streams.core.outcomes import NOTED, REJECTED
 from streams.core.publications import corrected_change
@@ -176,6 +176,15 @@ class CorrectedLadders:
     def live(self) -> Ladders:
         """Return the fold with the corrections in force so far."""
         return self._live
+
+    def fold_by(self, ladder: str, make: Callable[[LadderRules, Corrections], Ladder]) -> None:
+        """Let a ladder be folded by what `make` makes of its rules and its last corrections.
+
+        Before the first event. What is so folded is in force at the end of the log, not all the way to it.
+        """
+        timeline = self._timelines.get(ladder)
+        last = timeline.ahead[-1].ladders if timeline is not None and timeline.ahead else self._live
+        last.fold_by(ladder, make)
 
     def expect(self, ladder: str, until: int) -> None:
         """Prepare, before the first event, for a marker that may not be in the log yet: `settle` at last."""

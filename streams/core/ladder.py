@@ -65,7 +65,8 @@ class Ladder:
         # What row keys begin with, by kind.
         kinds = (*_KINDS, *(kind for system in self.systems.values() for kind in system.row_kinds))
         self._prefixes = {kind: join_key(kind, self.ladder, "") for kind in kinds}
-        self._rate_batches = [system.rate_batch for system in self.systems.values()]
+        # One a system, in their order; who watches one game puts others here for its time.
+        self.rate_batches = [system.rate_batch for system in self.systems.values()]
         self._games = DeduplicationWindow(int(rules.remember.total_seconds()))
         self._amendments = Amendments()
         self._amendments.put_in_force(corrections.amendments)
@@ -246,7 +247,7 @@ class Ladder:
     def _rate_opened(self, slots: Sequence[int], games: Sequence[OpenedGame], folded: list[Folded]) -> None:
         """Have games rated by all systems, count them for their players, and say what became of each."""
         notes: Notes = {}
-        changes = zip(*[rate_batch(games, notes) for rate_batch in self._rate_batches], strict=True)
+        changes = zip(*[rate_batch(games, notes) for rate_batch in self.rate_batches], strict=True)
         ladder, count_pair = self.ladder, self._count_pair
         for number, (slot, opened, made) in enumerate(zip(slots, games, changes, strict=True)):
             game = opened.game

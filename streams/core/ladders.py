@@ -4,7 +4,7 @@ Pure: no clock, no I/O. Two folds of the same events hold the same rows and have
 whatever batches they were given in.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -150,6 +150,10 @@ class Ladders:
     def touch(self, ladder: str, player_id: str) -> None:
         """Count a player's row as changed, after a system's figures were set from outside."""
         self._ladders[ladder].touch(player_id)
+
+    def fold_by(self, ladder: str, make: Callable[[LadderRules, Corrections], Ladder]) -> None:
+        """Let a ladder be folded by what `make` makes of its rules and corrections, from its first event."""
+        self._ladders[ladder] = make(self._rules[ladder], self._corrections)
 
     def replace(self, ladder: str, other: "Ladders") -> None:
         """Take over a ladder of another fold, rows not yet drained from it included."""

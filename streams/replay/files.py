@@ -1,6 +1,6 @@
 """Replay of files of JSON lines: all of them together are one log, whose offsets count its events."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -34,15 +34,15 @@ def replay_lines(
     Raises ReplayError when corrections were applied in standard input, which cannot be read twice.
     """
     try:
-        fold = PartitionFold(rules, app_id, _number, keep_rows=keep_rows)
+        fold = PartitionFold(rules, app_id, number_of, keep_rows=keep_rows)
         return _fold(paths, fold, sink, window, window[0], advance)
     except CorrectionsFound as corrections:
         if _STANDARD_INPUT in paths:
             raise ReplayError(
                 f"{corrections}, and standard input cannot be read twice; give a file"
             ) from corrections
-        plan = _read_plan(paths, app_id, window)
-        fold = PartitionFold(rules, app_id, _number, plan, keep_rows=keep_rows)
+        plan = plan_of_lines(numbered_lines(paths, window), app_id)
+        fold = PartitionFold(rules, app_id, number_of, plan, keep_rows=keep_rows)
         return _fold(paths, fold, sink, window, max(window[0], corrections.resume), lambda _: None)
 
 
@@ -69,22 +69,25 @@ def _fold(
 ) -> PartitionFold[Numbered]:
     lines = numbered_lines(paths, window)
     while piece := list(islice(lines, _LINES_AT_ONCE)):
-        fold.apply(piece, _decode_numbered, sink, emit_from)
+        fold.apply(piece, decode_numbered, sink, emit_from)
         advance(len(piece))
     return fold
 
 
-def _number(numbered: Numbered) -> int:
+def number_of(numbered: Numbered) -> int:
+    """Return where a line is in the log."""
     return numbered[0]
 
 
-def _decode_numbered(numbered: Numbered) -> Event:
+def decode_numbered(numbered: Numbered) -> Event:
+    """Return the event of a line. Raises Rejected when it is none."""
     return decode_line(numbered[1])
 
 
-def _read_plan(paths: Sequence[str], app_id: str, window: tuple[int, int | None]) -> CorrectionPlan:
+def plan_of_lines(lines: Iterable[Numbered], app_id: str) -> CorrectionPlan:
+    """Return the corrections among the events of files."""
     plan = CorrectionPlan(app_id)
-    for number, line in numbered_lines(paths, window):
+    for number, line in lines:
         try:
             plan.note(decode_line(line), number)
         except Rejected:

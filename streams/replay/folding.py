@@ -11,7 +11,7 @@ import orjson
 from streams.core.beginnings import Beginnings
 from streams.core.corrections import CorrectedLadders, CorrectionPlan
 from streams.core.events import CorrectionsApplied, Event, Rejected
-from streams.core.ladder import Folded
+from streams.core.ladder import Corrections, Folded, Ladder
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.core.rules import LadderRules
@@ -78,6 +78,10 @@ class PartitionFold(Generic[Item]):
             if self._keep_rows:
                 self._rows[key] = row
         self.counts = OutcomeCounts(**counts)
+
+    def fold_by(self, ladder: str, make: Callable[[LadderRules, Corrections], Ladder]) -> None:
+        """Let a ladder be folded by what `make` makes of its rules and last corrections, from the start."""
+        self._ladders.fold_by(ladder, make)
 
     def apply(
         self,

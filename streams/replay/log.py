@@ -169,7 +169,11 @@ class PartitionReplay:
 
 
 async def read_plan(
-    settings: Settings, rules: Rules, place: Place, offset_range: OffsetRange
+    settings: Settings,
+    rules: Rules,
+    place: Place,
+    offset_range: OffsetRange,
+    advance: Advance = lambda _: None,
 ) -> CorrectionPlan:
     """Look through a range for corrections at home; only records that may be one are decoded."""
     plan = CorrectionPlan(settings.app_id)
@@ -185,6 +189,7 @@ async def read_plan(
                     continue
                 if place.is_home(event) and beginnings.knows(event, record.offset):
                     plan.note(event, record.offset)
+        advance(len(records))
     return plan
 
 
