@@ -14,7 +14,7 @@ from streams.files.report import FileReport, LineError
 from streams.imports.conversion import Conversion, present
 from streams.imports.mapping import MappingError
 from streams.imports.moments import DATE_ONLY, place, utc_text
-from streams.imports.pgn_reader import TagSection, read_tag_sections
+from streams.imports.pgn_reader import TagSection, pieces_of, read_tag_sections
 from streams.imports.results import read_result
 
 _DATE = re.compile(r"(\d{4})[.\-/](\d{1,2})[.\-/](\d{1,2})")
@@ -61,7 +61,7 @@ def import_pgn(conversion: Conversion) -> FileReport:
         raise MappingError(f"encoding: PGN is not read in {mapping.encoding}")
     sink = conversion.sink()
     reader = _PgnReader(conversion)
-    for section in read_tag_sections(conversion.lines, mapping.encoding):
+    for section in read_tag_sections(pieces_of(conversion.lines), mapping.encoding):
         sink.take(section.line, partial(reader.game, section))
     sink.close()
     return conversion.report
@@ -162,12 +162,12 @@ def _player(section: TagSection, color: str) -> str:
 
 
 def _points(section: TagSection) -> tuple[float, float]:
-    tag = section.tags.get("Result")
-    if tag is None or tag.value not in _RESULTS:
+    value = section.value("Result")
+    if value not in _RESULTS:
         raise section.error("result", "Result", f"none of {', '.join(_RESULTS)}")
-    if tag.value == "*":
+    if value == "*":
         raise section.error("unfinished", "Result", "the game is not over")
-    return read_result(tag.value, "[Result]")
+    return read_result(value, "[Result]")
 
 
 def _variant(section: TagSection) -> str | None:

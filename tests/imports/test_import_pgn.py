@@ -198,7 +198,7 @@ def test_rated_is_told_from_unambiguous_events_only(event: str, *, rated: bool |
 
 
 def sections(text: str) -> list[tuple[int, dict[str, str]]]:
-    found = read_tag_sections(text.encode().splitlines(keepends=True), "utf-8")
+    found = read_tag_sections([text.encode()], "utf-8")
     return [(section.line, {name: tag.value for name, tag in section.tags.items()}) for section in found]
 
 
