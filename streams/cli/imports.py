@@ -4,7 +4,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from streams.files.progress import file_progress
 from streams.files.report import FileReport
 from streams.imports.conversion import Conversion
 from streams.imports.csv_games import import_csv
+from streams.imports.encodings import find_encoding, looked_at, pieces_of
 from streams.imports.event_sink import LineSink
 from streams.imports.figures import import_ratings
 from streams.imports.mapping import ImportMapping, MappingError, parse_mapping
@@ -49,9 +50,25 @@ class _Job:
         sorted_lines.finish()
 
     def _convert(self, mapping: ImportMapping, out: LineSink, report: FileReport) -> None:
-        with open_lines(self.file) as lines, file_progress("import", lines, "records") as bar:
+        with open_lines(self.file) as file, file_progress("import", file, "records") as bar:
+            mapping, lines = self._in_encoding(mapping, file, report)
             conversion = Conversion(lines, mapping, out, bar, report, _stem(self.file), ordered=self.sort)
             _IMPORTERS[self.form](conversion)
+
+    def _in_encoding(
+        self, mapping: ImportMapping, lines: IO[bytes], report: FileReport
+    ) -> tuple[ImportMapping, IO[bytes]]:
+        """Return the mapping with the file's encoding, if nobody says another, and the file to be read."""
+        if mapping.encoding_given:
+            return mapping, lines
+        if self.file == "-":
+            encoding, lines = looked_at(lines)
+        else:
+            with open_lines(self.file) as first:
+                encoding = find_encoding(pieces_of(first))
+        if encoding.note is not None:
+            report.note(encoding.note, encoding.line)
+        return replace(mapping, encoding=encoding.name), lines
 
 
 @dataclass(frozen=True)
@@ -115,7 +132,7 @@ class _MappingOptions:
 )
 @click.option("--delimiter", help="Between cells; else the one the first line has most of.")
 @click.option("--decimal", type=click.Choice([".", ","]), help="Of numbers; '.' when not given.")
-@click.option("--encoding", help="Such as cp1252; utf-8 when not given.")
+@click.option("--encoding", help="Such as cp1252; when not given, it is looked for.")
 @click.option("--no-header", is_flag=True, help="The first line is data; columns are #1, #2 …")
 @click.option("--out", type=click.File("wb", lazy=False), default="-", help="Where the lines go.")
 @click.option("--sort", is_flag=True, help="Write games by when they ended.")

@@ -33,7 +33,8 @@ class ImportMapping:
     """How to read a file. `columns` gives the columns of a field, `values` what a cell's text stands for.
 
     A field that is not in `columns` is taken from the column of its own name. `delimiter` None: the one the
-    first line has most of. `ladder`, `system` and `game_type` are for files that do not say them.
+    first line has most of. `encoding_given`: somebody said so. `ladder`, `system` and `game_type`
+    are for files that do not say them.
     """
 
     ladder: str | None = None
@@ -46,6 +47,7 @@ class ImportMapping:
     delimiter: str | None = None
     decimal: str = "."
     encoding: str = "utf-8"
+    encoding_given: bool = False
     header: bool = True
 
     def zone(self) -> ZoneInfo:
@@ -77,12 +79,13 @@ def parse_mapping(document: Mapping[str, Any]) -> ImportMapping:
     return mapping
 
 
-def _checked(texts: Mapping[str, str]) -> dict[str, str]:
-    checked = {}
+def _checked(texts: Mapping[str, str]) -> dict[str, Any]:
+    checked: dict[str, Any] = {}
     if "delimiter" in texts:
         checked["delimiter"] = _delimiter(texts["delimiter"])
     if "encoding" in texts:
         checked["encoding"] = _encoding(texts["encoding"])
+        checked["encoding_given"] = True
     if "timezone" in texts:
         checked["timezone"] = _timezone(texts["timezone"])
     return checked

@@ -12,9 +12,10 @@ from typing import Any
 
 from streams.files.report import FileReport, LineError
 from streams.imports.conversion import Conversion, present
+from streams.imports.encodings import plain_pieces
 from streams.imports.mapping import MappingError
 from streams.imports.moments import DATE_ONLY, place, utc_text
-from streams.imports.pgn_reader import TagSection, pieces_of, read_tag_sections
+from streams.imports.pgn_reader import TagSection, read_tag_sections
 from streams.imports.results import read_result
 
 _DATE = re.compile(r"(\d{4})[.\-/](\d{1,2})[.\-/](\d{1,2})")
@@ -57,11 +58,9 @@ def import_pgn(conversion: Conversion) -> FileReport:
     mapping = conversion.mapping
     if mapping.ladder is None:
         raise MappingError("ladder: PGN does not say which ladder; give one (--ladder NAME)")
-    if "\n".encode(mapping.encoding) != b"\n":
-        raise MappingError(f"encoding: PGN is not read in {mapping.encoding}")
     sink = conversion.sink()
     reader = _PgnReader(conversion)
-    for section in read_tag_sections(pieces_of(conversion.lines), mapping.encoding):
+    for section in read_tag_sections(*plain_pieces(conversion.lines, mapping.encoding)):
         sink.take(section.line, partial(reader.game, section))
     sink.close()
     return conversion.report

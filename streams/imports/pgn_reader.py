@@ -11,8 +11,7 @@ is between two games' tags is passed over in one step.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import IO
+from functools import cached_property
 
 from streams.files.report import LineError
 
@@ -26,8 +25,6 @@ _ESCAPED = re.compile(r'\\(["\\])')
 _BOM = b"\xef\xbb\xbf"
 # What a tag says that is not known.
 _UNKNOWN = frozenset(("", "?", "-"))
-# How much is read at once, in bytes. A game may be longer.
-_PIECE_BYTES = 1 << 18
 # A result, or the end of one, behind the moves; a comment may follow it.
 _ENDING = re.compile(rb"(\S+)\s*(?:\{[^{}]*\}\s*)*\Z")
 _ENDING_BYTES = 1000
@@ -136,11 +133,6 @@ class TagSection:
     def end_with(self, moves: bytes) -> None:
         """Remember the moves that came last."""
         self._moves = moves
-
-
-def pieces_of(lines: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a file, some at a time."""
-    yield from iter(partial(lines.read, _PIECE_BYTES), b"")
 
 
 def read_tag_sections(pieces: Iterable[bytes], encoding: str) -> Iterator[TagSection]:
