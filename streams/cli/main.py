@@ -7,6 +7,7 @@ import zoneinfo
 import click
 
 from streams.cli.correct import rebuild_command, void_command
+from streams.cli.explain import explain_command
 from streams.cli.export import export_command
 from streams.cli.game import game_command
 from streams.cli.imports import import_command
@@ -34,6 +35,7 @@ _COMMANDS = (
     ranking_command,
     week_command,
     game_command,
+    explain_command,
     preview_command,
     broker_command,
     run_command,

@@ -47,7 +47,7 @@ _TITLE = "What if: ratings under other rules"
 
 
 @dataclass(frozen=True)
-class _LogOptions:
+class LogOptions:
     """Where the log is, as given."""
 
     settings: Settings | None
@@ -88,7 +88,7 @@ def _gathered_log(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def call(*, app_id: str, files: Sequence[str], **given: Any) -> Any:
         def with_log(settings: Settings | None, **others: Any) -> Any:
-            return command(log=_LogOptions(settings, app_id, files), **others)
+            return command(log=LogOptions(settings, app_id, files), **others)
 
         return gathered_settings(with_log)(app_id=app_id, **given)
 
@@ -96,7 +96,7 @@ def _gathered_log(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _kafka = options(connection_options(), prefix_option, output_prefix_option, app_id_option, gathered_settings)
-_kafka_or_files = options(
+kafka_or_files = options(
     connection_options(required=False),
     prefix_option,
     output_prefix_option,
@@ -113,7 +113,7 @@ _assume_empty = click.option(
 
 
 @command("replay", short_help="Fold the log again, into events or final rows.")
-@_kafka_or_files
+@kafka_or_files
 @ladders_option
 @click.option("--from", "start", type=_PositionType(), help="Put out what follows from records from here on.")
 @click.option("--to", "end", type=_PositionType(), help="Fold up to here, not with it; else to the end.")
@@ -132,7 +132,7 @@ _assume_empty = click.option(
 @gathered("extent", Extent)
 @gathered("outputs", ReplayFiles)
 def replay_command(
-    log: _LogOptions,
+    log: LogOptions,
     ladders: Path,
     extent: Extent,
     outputs: ReplayFiles,
@@ -224,7 +224,7 @@ def snapshot_command(settings: Settings, ladders: Path, out: str) -> None:
 
 
 @command("compare", short_help="What if: the same games under other rules.")
-@_kafka_or_files
+@kafka_or_files
 @ladders_option
 @click.option(
     "--with", "other", required=True, type=click.Path(path_type=Path), help="The other ladder file."
@@ -236,7 +236,7 @@ def snapshot_command(settings: Settings, ladders: Path, out: str) -> None:
 @_files
 @gathered("extent", Extent)
 @gathered("showing", _Showing)
-def compare_command(log: _LogOptions, ladders: Path, other: Path, extent: Extent, showing: _Showing) -> None:
+def compare_command(log: LogOptions, ladders: Path, other: Path, extent: Extent, showing: _Showing) -> None:
     """Fold the log (or FILES) under the ladder file and under another, and say whose rating moves how far."""
     from streams.replay.answers import fold_twice
 
@@ -249,7 +249,7 @@ def compare_command(log: _LogOptions, ladders: Path, other: Path, extent: Extent
     _show_comparisons(outcomes, f"Before: {before}. After: {other.name}.", showing)
 
 
-def _log_and_rules(options: _LogOptions, ladders: Path) -> tuple[Log, Mapping[str, LadderRules]]:
+def _log_and_rules(options: LogOptions, ladders: Path) -> tuple[Log, Mapping[str, LadderRules]]:
     """Return the log and by which rules to fold it: the file's for files, or where one is given."""
     log = options.log()
     if isinstance(log, LogFiles):
@@ -259,14 +259,17 @@ def _log_and_rules(options: _LogOptions, ladders: Path) -> tuple[Log, Mapping[st
 
 
 @contextmanager
-def told_progress(what: str, unit: str = "games") -> Iterator["Telling"]:
-    """Yield what shows the progress of one thing, in a bar from its start on, and warnings."""
+def told_progress(what: str, unit: str = "games", delay: float = 0.0) -> Iterator["Telling"]:
+    """Yield what shows the progress of one thing, in a bar from its start on, and warnings.
+
+    There is a bar for what lasts longer than `delay`, in seconds.
+    """
     from streams.replay.requests import Telling
 
     with ExitStack() as stack:
 
         def start(total: int | None) -> Callable[[int], None]:
-            update: Callable[[int], None] = stack.enter_context(progress(what, total, unit)).update
+            update: Callable[[int], None] = stack.enter_context(progress(what, total, unit, delay)).update
             return update
 
         yield Telling(start, lambda sentence: click.echo(sentence, err=True))

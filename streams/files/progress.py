@@ -15,8 +15,11 @@ _LINE_INTERVAL = 10.0
 
 
 @contextmanager
-def progress(what: str, total: int | None = None, unit: str = "games") -> Iterator[Any]:
-    """Yield a bar that is shown meanwhile; its `update(n)` moves it on by n units, of `total` if known."""
+def progress(what: str, total: int | None = None, unit: str = "games", delay: float = 0.0) -> Iterator[Any]:
+    """Yield a bar that is shown meanwhile; its `update(n)` moves it on by n units, of `total` if known.
+
+    It is shown once `delay` seconds are over.
+    """
     terminal = sys.stderr.isatty()
     with tqdm(
         desc=what,
@@ -24,6 +27,7 @@ def progress(what: str, total: int | None = None, unit: str = "games") -> Iterat
         unit=f" {unit}",
         mininterval=0.1 if terminal else _LINE_INTERVAL,
         miniters=1,
+        delay=delay,
         dynamic_ncols=terminal,
         file=sys.stderr if terminal else _PlainLines(),
         leave=True,

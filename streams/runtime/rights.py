@@ -57,6 +57,7 @@ RIGHTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "week": _LOOKS,
     "preview": _LOOKS,
     "game": {**_READS, GROUP: _READ},
+    "explain": _LOOKS,
     "replay": _LOOKS,
     "compare": _LOOKS,
     "snapshot": _LOOKS,

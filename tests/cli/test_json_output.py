@@ -79,6 +79,7 @@ def test_every_document_has_the_documented_shape(site: Site) -> None:
         "ranking": ["ranking", "--ladder", "utc"],
         "week": ["week", "--ladder", "utc", "--week", W46],
         "game": ["game", "--ladder", "utc", "--game-id", "0"],
+        "explain": ["explain", "--ladder", "utc", "--game-id", "0", "--player", "ann"],
         "preview": ["preview", "--ladder", "utc", "--players", "ann,bob", "--at", MIDNIGHT.isoformat()],
         "topics": ["topics"],
         "audit": ["audit"],

@@ -12,8 +12,10 @@ hold whatever happens inside it.
 import json
 import re
 import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from club import SIMULATE, club, lines
@@ -100,6 +102,34 @@ def test_what_a_table_stands_to_win(folder: Path) -> None:
     ]
 
     check("preview", transcripts([command(f"preview {line}", settings=LADDERS) for line in lines], folder))
+
+
+def test_why_a_rating_moved(folder: Path) -> None:
+    """Two games of every ladder, one with many players, and what cannot be explained."""
+    games = [json.loads(line) for line in (folder / "simulated.jsonl").read_text().splitlines()]
+    lines = [
+        f"--ladder {ladder} --game-id {game_id} --player {player}"
+        for ladder, game_id, player in some_of(games)
+    ]
+    files = "--games simulated.jsonl"
+    lines = [f"{files} {line}" for line in lines] + [
+        f"{files} {lines[0]} --json",
+        f"--games club.jsonl {lines[-1]}",
+        f"{files} {lines[0]} --system elo",
+        f"{files} --ladder nowhere --game-id 1 --player ann",
+        f"{files} --ladder chess --game-id 1 --player ann",
+        f"{files} {lines[0].rpartition(' ')[0]} nobody",
+        lines[0],
+    ]
+
+    check("explain", transcripts([command(f"explain {line}", settings=LADDERS) for line in lines], folder))
+
+
+def some_of(games: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Yield ladder, game and first player of the last two rated games of every ladder."""
+    for ladder in sorted({game["ladder"] for game in games}):
+        for game in [game for game in games if game["ladder"] == ladder and game["rated"]][-2:]:
+            yield ladder, game["game_id"], game["players"][0]["player_id"]
 
 
 def test_replay_and_comparison_of_files(folder: Path) -> None:

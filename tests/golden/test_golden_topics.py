@@ -30,6 +30,8 @@ ASLEEP, AWAKE = "2024-01-01T00:00:00+00:00", "2024-02-20T00:00:00+00:00"
 WEEKS_BY_THE_CLOCK = 2 * 3 * len(WEEKLY)
 SNAPSHOT, LATER_SNAPSHOT = "before.jsonl.zst", "after.jsonl.zst"
 STATUS = "status --wait 300"
+# One that was taken back, and one behind it.
+EXPLAINED = ("--game-id chess-000000 --player rosa", "--game-id chess-000008 --player rosa")
 
 
 class Broker(Protocol):
@@ -113,6 +115,7 @@ def change_the_past(teller: Teller) -> None:
     # Before a correction no replay can begin, after it one can.
     teller.tell("rebuild", f"replay --from-snapshot {SNAPSHOT}", "ranking --ladder go --top 30")
     teller.tell("rebuild", f"snapshot --out {LATER_SNAPSHOT}")
+    teller.tell("rebuild", *(f"explain --ladder chess {one}" for one in EXPLAINED))
 
 
 def test_the_made_up_club(broker: Broker, folder: Path) -> None:

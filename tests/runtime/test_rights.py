@@ -90,6 +90,7 @@ LIFE = {
     "produce": ["game.jsonl"],
     "status": [],
     "game": ["--ladder", "chess", "--game-id", "g-1"],
+    "explain": ["--ladder", "chess", "--game-id", "g-1", "--player", "ann"],
     "audit": [],
     "void": ["--ladder", "chess", "--game-id", "g-1", "--reason", "a test"],
     "rebuild": [],
