@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from streams.core.events import Event, Rejected
 from streams.core.ladder import Folded
-from streams.core.outcomes import FORWARDED, OutcomeCounts
+from streams.core.outcomes import FORWARDED, RATED, OutcomeCounts
 from streams.core.publications import Publication
 
 # Events decoded, then folded, together: code and data of either step stay in the processor's cache, which
@@ -66,7 +66,9 @@ def process_decoded(
     if sink is not None:
         publish = sink.publish
         for item, event, (outcome, published, rejected) in zip(items, events, folded, strict=True):
-            if rejected is not None:
+            if outcome is RATED:
+                publish(item, event, published)  # type: ignore[arg-type]  # no Rejected
+            elif rejected is not None:
                 sink.reject(item, rejected)
             elif outcome is FORWARDED:
                 sink.forward(item, event)  # type: ignore[arg-type]  # no Rejected

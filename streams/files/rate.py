@@ -157,6 +157,8 @@ class _RateSink:
         self._voided_ahead_from = voided_ahead_from
         self._files = files
         self._tally = tally
+        # Nobody but the writer of changes is interested in a rated game.
+        self._is_plain = tally is None and not unapplied.words
         self._batch = Batch((), b"")
         self._lines_before = 0
         self._changed: list[GameRated | bytes] = []
@@ -171,6 +173,10 @@ class _RateSink:
 
     def publish(self, item: int, event: Event, published: Sequence[Publication]) -> None:
         """Write what follows from one event."""
+        if self._is_plain and len(published) == 1 and type(published[0]) is GameRated:
+            # By far the most. A short way: this is done for every game.
+            self._add_changed(published[0])
+            return
         for publication in published:
             if isinstance(publication, GameRated):
                 self._add_changed(publication)
@@ -178,6 +184,7 @@ class _RateSink:
                 self._write(publication)
         if not published or self._unapplied.words:
             self._note(self._lines_before + item + 1, event, published)
+            self._is_plain = self._tally is None and not self._unapplied.words
         if self._tally is not None:
             self._tally.add(event, published)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from aiokafka import TopicPartition
 
-from streams.core.events import GAME_REJECTED, RATING_CHANGED
+from streams.core.events import GAME_REJECTED
 from streams.core.outcomes import OUTCOMES, READ, OutcomeCounts
 from streams.replay.differences import AuditReport, Difference
 from streams.replay.errors import ReplayError
@@ -37,7 +37,7 @@ from streams.runtime.changelog import PartitionState, different_rows, read_state
 from streams.runtime.deployment import manifest_now
 from streams.runtime.homes import FORWARDED_HEADER, Homes
 from streams.runtime.reader import await_settled, high_watermarks, read_up_to, reading
-from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.settings import Settings
 from streams.wire.encode import ERROR_HEADER
 
 
@@ -111,7 +111,7 @@ async def _published_ends(settings: Settings) -> dict[TopicPartition, int]:
     Reading committed records up to there waits for these transactions: a transaction that the changelog had
     may be committed there some milliseconds later.
     """
-    tps = await partitions_of(settings, *map(settings.topic, OUTPUT_TOPICS))
+    tps = await partitions_of(settings, *settings.output_topics)
     return await high_watermarks(settings.connection, tps)
 
 
@@ -130,9 +130,9 @@ class AuditRun:
         self._settings = request.settings
         self._ends = ends
         self._advance = advance
-        changed = self._settings.topic(RATING_CHANGED)
-        self._changed = changed
-        self._changed_partitions = sum(tp.topic == changed for tp in ends)
+        by_key = set(map(self._settings.topic, self._settings.fold.by_key))
+        # Of the topics that records lie in by their key, the number of partitions.
+        self._by_key = Counter(tp.topic for tp in ends if tp.topic in by_key)
         self._rejected = self._settings.topic(GAME_REJECTED)
         self._input = self._settings.input_topic
         self._homes = Homes(self._settings.partitions)
@@ -171,8 +171,7 @@ class AuditRun:
 
     async def compare(self) -> None:
         """Read everything published, and compare it with what was expected."""
-        for name in OUTPUT_TOPICS:
-            topic = self._settings.topic(name)
+        for topic in self._settings.output_topics:
             ends = [(tp, end) for tp, end in self._ends.items() if tp.topic == topic and end]
             await asyncio.gather(*(self._compare_partition(tp, end) for tp, end in ends))
         await self._compare_copies()
@@ -231,7 +230,7 @@ class AuditRun:
             self._settings,
             self._request.rules,
             offset_range,
-            PublishedSink(self._settings, self._changed_partitions, give),
+            PublishedSink(self._settings, self._by_key, give),
             rows=None if snapshot is None else read_partition(snapshot, offset_range.partition),
             keep_rows=True,
             advance=advance,
@@ -242,7 +241,7 @@ class AuditRun:
         sequence = expected.sequences.get(target)
         if sequence is None:
             sequence = expected.sequences[target] = self._new_sequence(expected.offset_range, target)
-        if record.topic == self._changed:
+        if record.topic in self._by_key:
             expected.ladders.add(ladder_of(record))
         sequence.expect(marks(record, self._identity(record.topic)), offset)
 
@@ -319,7 +318,7 @@ class AuditRun:
         if record.topic == self._input:
             source = source_of_copy(record, self._homes)
             return [] if source is None else [source]
-        if record.topic == self._changed:
+        if record.topic in self._by_key:
             ladder = ladder_of(record)
             return [number for number, expected in self._expected.items() if ladder in expected.ladders]
         if record.topic == self._rejected:

@@ -20,6 +20,7 @@ from streams.replay.offset_ranges import Bounds, OffsetRange
 from streams.replay.positions import Position
 from streams.runtime.changelog import PartitionState
 from streams.runtime.connection import Connection
+from streams.runtime.folds import kind_of
 from streams.runtime.homes import Homes, Place
 from streams.runtime.reader import end_offset, new_reader, read_up_to, reading
 from streams.runtime.settings import Settings
@@ -110,7 +111,9 @@ class PartitionReplay:
         self._keep_rows = keep_rows
         self._advance = advance
         self._tp = TopicPartition(settings.input_topic, offset_range.partition)
-        self._place = Place(Homes(settings.partitions), offset_range.partition)
+        kind = kind_of(settings)
+        self._decode = kind.decode
+        self._place = Place(Homes(settings.partitions), offset_range.partition, kind.subject)
         self._emit_from = offset_range.emit_from
         self._next = offset_range.start
         self._reported = offset_range.start
@@ -134,7 +137,7 @@ class PartitionReplay:
     async def _apply(self, records: list[ConsumerRecord]) -> None:
         for start in range(0, len(records), _RECORDS_BETWEEN_PAUSES):
             piece = records[start : start + _RECORDS_BETWEEN_PAUSES]
-            self.fold.apply(piece, decode_consumed, self._sink, self._emit_from)
+            self.fold.apply(piece, self._decode, self._sink, self._emit_from)
             await asyncio.sleep(0)
         self._next = records[-1].offset + 1
         if self._next > self._reported:

@@ -1,12 +1,13 @@
 """What a partition's owner publishes, record by record, and how to tell a record that was published."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams.core.events import GAME_REJECTED, RATING_CHANGED, Event, Rejected
+from streams.core.events import GAME_REJECTED, Event, Rejected
 from streams.core.publications import Publication
 from streams.replay.matching import Marks
 from streams.runtime.batches import partition_of
+from streams.runtime.folds import kind_of
 from streams.runtime.homes import FORWARDED_HEADER, Homes, forwarded_copy, forwarded_from
 from streams.runtime.rejections import rejected_record
 from streams.runtime.settings import Settings
@@ -34,17 +35,20 @@ class Published(NamedTuple):
 
 
 class PublishedSink:
-    """Gives each record as the owner of its partition publishes it, with its input's offset."""
+    """Gives each record as the owner of its partition publishes it, with its input's offset.
+
+    `by_key` has the number of partitions of the topics in which the key decides, by full name.
+    """
 
     def __init__(
-        self, settings: Settings, changed_partitions: int, give: Callable[[Published, int], None]
+        self, settings: Settings, by_key: Mapping[str, int], give: Callable[[Published, int], None]
     ) -> None:
         self._settings = settings
         self._source = settings.source.encode()
-        self._changed = settings.topic(RATING_CHANGED)
-        self._changed_partitions = changed_partitions
+        self._by_key = by_key
         self._give = give
         self._homes = Homes(settings.partitions)
+        self._subject_of = kind_of(settings).subject.of
 
     def publish(self, item: Any, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink
         """Give what one input record publishes."""
@@ -52,9 +56,9 @@ class PublishedSink:
         position = f"{item.topic}/{item.partition}/{item.offset}"
         trace = trace_headers(item.headers)
         for name, (key, value, headers) in encode_published(published, self._source, position, trace):
-            topic, partition = self._settings.topic(name), item.partition
-            if topic == self._changed:
-                partition = partition_of(key, self._changed_partitions)
+            topic = self._settings.topic(name)
+            partitions = self._by_key.get(topic)
+            partition = item.partition if partitions is None else partition_of(key, partitions)
             self._give(Published(topic, partition, key, value, headers, timestamp), item.offset)
 
     def reject(self, item: Any, rejected: Rejected) -> None:
@@ -66,9 +70,9 @@ class PublishedSink:
 
     def forward(self, item: Any, event: Event) -> None:
         """Give the copy at home of a record that lies elsewhere."""
-        home = self._homes.of(event.ladder)
-        copy = forwarded_copy(item, event.ladder)
-        self._give(Published(item.topic, home, *copy, item.timestamp), item.offset)
+        subject = self._subject_of(event)
+        copy = forwarded_copy(item, subject)
+        self._give(Published(item.topic, self._homes.of(subject), *copy, item.timestamp), item.offset)
 
 
 def header(headers: Iterable[tuple[str, bytes]], name: str) -> bytes:

@@ -34,7 +34,7 @@ from streams.runtime.deployment import manifest_now
 from streams.runtime.homes import Homes, Place
 from streams.runtime.reader import await_settled, high_watermarks, new_reader
 from streams.runtime.refusals import made_again
-from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.settings import Settings
 from streams.runtime.transaction import PartitionWriter
 
 # A million rows in one transaction take a minute; the broker takes no more than this by default.
@@ -217,7 +217,7 @@ class _Restore:
         Restoring, all that this deployment has written is settled, but may lie behind another one's open
         transaction: reading waits for that. A look alone waits for nobody.
         """
-        tps = await partitions_of(self._settings, *map(self._settings.topic, OUTPUT_TOPICS))
+        tps = await partitions_of(self._settings, *self._settings.output_topics)
         if not self._request.dry_run:
             return await high_watermarks(self._settings.connection, tps)
         reader = new_reader(self._settings.connection)
@@ -280,7 +280,7 @@ class _Restore:
             self._settings,
             self._request.rules,
             replace(offset_range, end=offset),
-            PublishedSink(self._settings, await self._changed_partitions(), keep),
+            PublishedSink(self._settings, await self._by_key(), keep),
             rows=None if snapshot is None else read_partition(snapshot, number),
             keep_rows=True,
             advance=advance,
@@ -294,9 +294,9 @@ class _Restore:
             restored.manifest = self._now
         return restored
 
-    async def _changed_partitions(self) -> int:
-        changed = self._settings.topic(OUTPUT_TOPICS[0])
-        return len(await partitions_of(self._settings, changed))
+    async def _by_key(self) -> Mapping[str, int]:
+        topics = list(map(self._settings.topic, self._settings.fold.by_key))
+        return Counter(tp.topic for tp in await partitions_of(self._settings, *topics))
 
 
 def _offset_of(

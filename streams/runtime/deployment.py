@@ -14,7 +14,7 @@ from streams.runtime.batches import partition_of
 from streams.runtime.changelog import MANIFEST, decode_manifest, read_changelog
 from streams.runtime.layout import compare_partitions
 from streams.runtime.reader import reading
-from streams.runtime.settings import CHANGELOG_SUFFIX, Settings
+from streams.runtime.settings import LADDERS, Settings
 from streams.runtime.topics import topics_on
 
 
@@ -84,9 +84,9 @@ def deployments_on(topics: Iterable[str]) -> list[tuple[str, str]]:
     )
     found = []
     for name in names:
-        if name.endswith(CHANGELOG_SUFFIX):
+        if name.endswith(LADDERS.changelog_suffix):
             prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), "")
-            found.append((prefix, name.removeprefix(prefix).removesuffix(CHANGELOG_SUFFIX)))
+            found.append((prefix, name.removeprefix(prefix).removesuffix(LADDERS.changelog_suffix)))
     return found
 
 

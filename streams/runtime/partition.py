@@ -29,6 +29,7 @@ from streams.runtime import metrics
 from streams.runtime.changelog import MANIFEST, WATERMARK, decode_manifest, decode_watermark, read_changelog
 from streams.runtime.clock import clock_of_environment, timestamp_ms
 from streams.runtime.deployment import manifest_now
+from streams.runtime.folds import kind_of
 from streams.runtime.group_progress import GroupProgress
 from streams.runtime.homes import Place, at_home
 from streams.runtime.layout import PartitionsChangedError
@@ -45,7 +46,6 @@ from streams.runtime.transaction import (
     PartitionWriter,
 )
 from streams.runtime.week_timer import WeekTimer, week_ended_record
-from streams.wire.decode import decode_consumed
 from streams.wire.timestamps import NO_TIMESTAMP, published_timestamp
 
 log = logging.getLogger(__name__)
@@ -81,6 +81,7 @@ class Partition:
         self.last_record: ConsumerRecord | None = None
         self.ladders = Ladders(rules)
         self._rules = rules
+        self._kind = kind_of(settings)
         self._changelog = TopicPartition(settings.changelog_topic, partition)
         # Behind the marker of our last transaction; -1 while nothing was loaded.
         self._changelog_end = -1
@@ -162,7 +163,7 @@ class Partition:
         Raises RefusedError at corrections that a rebuild of this deployment has put into force.
         """
         sink = _Sink(self.settings, transaction, self._week_timer, forwards=self._forwards)
-        process(self._fold_here, records, decode_consumed, sink, self.counts)
+        process(self._fold_here, records, self._kind.decode, sink, self.counts)
 
     async def _check_owner(self) -> None:
         """Raise KafkaError when somebody else has taken the partition over."""
@@ -206,7 +207,7 @@ class Partition:
     @property
     def place(self) -> Place:
         """Return which ladders are at home here; known once the partition was opened."""
-        return Place(self._writer.homes, self.tp.partition)
+        return Place(self._writer.homes, self.tp.partition, self._kind.subject)
 
     async def first_offset_from(self, offset: int) -> int | None:
         """Return the offset of the first record on the log from an offset on; None when there is none yet."""

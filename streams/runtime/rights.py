@@ -15,7 +15,7 @@ from streams.runtime.administration import administering
 from streams.runtime.connection_errors import unreachable
 from streams.runtime.coordinator import described
 from streams.runtime.rights_requests import TopicRightsRequest
-from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.settings import Settings
 
 # The bits of Kafka's AclOperation.
 _OPERATIONS = {"READ": 3, "WRITE": 4, "CREATE": 5, "DESCRIBE": 8, "DESCRIBE_CONFIGS": 10}
@@ -102,7 +102,7 @@ def rights_of(settings: Settings, command: str) -> list[Right]:
     """Return what a command has to be allowed, by topic, group and transactional id."""
     topics = {
         INPUT: [settings.input_topic],
-        OUTPUTS: [settings.topic(name) for name in OUTPUT_TOPICS],
+        OUTPUTS: settings.output_topics,
         CHANGELOG: [settings.changelog_topic],
     }
     rights = []

@@ -11,7 +11,7 @@ from streams.core.rules import LadderRules
 from streams.runtime.deployment import NoDeploymentError, find_deployment, manifest_now
 from streams.runtime.reader import first_offset, read_up_to, reading
 from streams.runtime.refusals import RefusedError
-from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.settings import Settings
 from streams.runtime.topics import topics_on
 from streams.wire.encode import ERROR_HEADER
 
@@ -37,7 +37,7 @@ async def check_outputs(settings: Settings, *, shared: bool) -> None:
     topics = await topics_on(settings.connection)
     if not await _is_empty(settings, _partitions(topics, [settings.changelog_topic])):
         return
-    outputs = list(map(settings.topic, OUTPUT_TOPICS))
+    outputs = settings.output_topics
     sources = {
         _source(settings, record) for record in await _last_records(settings, _partitions(topics, outputs))
     }

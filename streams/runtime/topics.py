@@ -14,7 +14,7 @@ from streams.runtime.administration import administering
 from streams.runtime.connection import Connection
 from streams.runtime.connection_errors import BrokerUnreachableError
 from streams.runtime.rights import MissingRightsError, Right, missing_text
-from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.settings import Settings
 from streams.runtime.topic_settings import Config, Finding, findings
 from streams.wire.decode_fast import MAX_RECORD_BYTES
 
@@ -64,7 +64,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     return [
         # The log is the truth: it is kept for ever unless an operator decides otherwise.
         _spec(settings, settings.input_topic, {**log, "max.message.bytes": str(MAX_INPUT_BYTES)}),
-        *(_spec(settings, settings.topic(name), log) for name in OUTPUT_TOPICS),
+        *(_spec(settings, topic, log) for topic in settings.output_topics),
         _spec(settings, settings.changelog_topic, {"cleanup.policy": "compact"}),
     ]
 

@@ -4,19 +4,20 @@ A worker's partition and a rebuild both write through here: events published, re
 watermark and the offset of the input are on the broker together, or not at all.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from streams.core.events import GAME_REJECTED, RATING_CHANGED, Event, Rejected
+from streams.core.events import GAME_REJECTED, Event, Rejected
 from streams.core.manifest import Manifest
 from streams.core.outcomes import OutcomeCounts
 from streams.core.publications import Publication
 from streams.runtime.batches import Batches, Target, partition_of
 from streams.runtime.changelog import MANIFEST, WATERMARK, encode_manifest, encode_row, encode_watermark
+from streams.runtime.folds import kind_of
 from streams.runtime.homes import Homes, forwarded_copy
 from streams.runtime.layout import compare_partitions
 from streams.runtime.rejections import rejected_record
@@ -47,7 +48,8 @@ class PartitionWriter:
         self._partition = partition
         self._timeout_ms = timeout_ms
         self._producer: AIOKafkaProducer | None = None
-        self._rating_changed_partitions = 1
+        # Of the topics that records lie in by their key, with their full names.
+        self._by_key: dict[str, int] = {}
         # By the number of partitions that the input has, once the writer was started.
         self.homes = Homes(settings.partitions)
 
@@ -68,8 +70,8 @@ class PartitionWriter:
         )
         await producer.start()
         self._producer = producer
-        rating_changed = self._settings.topic(RATING_CHANGED)
-        self._rating_changed_partitions = len(await producer.partitions_for(rating_changed))
+        for topic in map(self._settings.topic, self._settings.fold.by_key):
+            self._by_key[topic] = len(await producer.partitions_for(topic))
         await self._find_homes(producer)
 
     async def stop(self) -> None:
@@ -82,9 +84,7 @@ class PartitionWriter:
         """Return an empty transaction. Raises RuntimeError while the producer is not started."""
         if self._producer is None:
             raise RuntimeError(f"partition {self._partition} is not open")
-        return PartitionTransaction(
-            self._producer, self._settings, self._partition, self._rating_changed_partitions, self.homes
-        )
+        return PartitionTransaction(self._producer, self._settings, self._partition, self._by_key, self.homes)
 
     async def _find_homes(self, producer: AIOKafkaProducer) -> None:
         partitions = len(await producer.partitions_for(self._settings.input_topic))
@@ -102,7 +102,8 @@ class PartitionTransaction:
             await transaction.send_offset(next_offset)
 
     What follows from a record has the record's timestamp, in milliseconds since 1970 (see
-    `published_timestamp`), and goes to the partition of the same number; only rating-changed goes by player.
+    `published_timestamp`), and goes to the partition of the same number; where records lie by their key, such
+    as in rating-changed, to that of the player.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class PartitionTransaction:
         producer: AIOKafkaProducer,
         settings: Settings,
         partition: int,
-        rating_changed_partitions: int,
+        by_key: Mapping[str, int],
         homes: Homes,
     ) -> None:
         self._producer = producer
@@ -119,9 +120,12 @@ class PartitionTransaction:
         self._source = settings.source.encode()
         self._input = TopicPartition(settings.input_topic, partition)
         self._changelog = TopicPartition(settings.changelog_topic, partition)
-        self._rating_changed = settings.topic(RATING_CHANGED)
-        self._rating_changed_partitions = rating_changed_partitions
+        # By their names without prefix: full name, and number of partitions where the key decides.
+        self._targets = {
+            name: (settings.topic(name), by_key.get(settings.topic(name))) for name in settings.fold.outputs
+        }
         self._homes = homes
+        self._subject_of = kind_of(settings).subject.of
 
     def publish(self, item: ConsumerRecord, event: Event, published: Sequence[Publication]) -> None:  # noqa: ARG002 - a Sink's
         """Append what follows from a record."""
@@ -138,9 +142,10 @@ class PartitionTransaction:
         self._batches.append(target, published_timestamp(item.timestamp), *rejected_record(rejected, item))
 
     def forward(self, item: ConsumerRecord, event: Event) -> None:
-        """Append a copy of a record to the home of its ladder."""
-        target = (self._input.topic, self._homes.of(event.ladder))
-        self._batches.append(target, item.timestamp, *forwarded_copy(item, event.ladder))
+        """Append a copy of a record to the home of its ladder, or player."""
+        subject = self._subject_of(event)
+        target = (self._input.topic, self._homes.of(subject))
+        self._batches.append(target, item.timestamp, *forwarded_copy(item, subject))
 
     def append_published(
         self,
@@ -150,12 +155,10 @@ class PartitionTransaction:
         trace: Headers | None = None,
     ) -> None:
         """Append what a fold publishes; `position` is the topic/partition/offset of what it follows from."""
-        for topic, (key, value, headers) in encode_published(publications, self._source, position, trace):
-            if topic == RATING_CHANGED:
-                target = (self._rating_changed, partition_of(key, self._rating_changed_partitions))
-            else:
-                target = (self._settings.topic(topic), self._input.partition)
-            self._batches.append(target, timestamp, key, value, headers)
+        for name, (key, value, headers) in encode_published(publications, self._source, position, trace):
+            topic, partitions = self._targets[name]
+            number = self._input.partition if partitions is None else partition_of(key, partitions)
+            self._batches.append((topic, number), timestamp, key, value, headers)
 
     def append_to(self, target: Target, record: EncodedRecord, timestamp: int) -> None:
         """Append a record as it is to a partition of a topic, which has its full name."""

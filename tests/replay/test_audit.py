@@ -24,7 +24,7 @@ from streams.replay.differences import AuditReport
 from streams.replay.matching import Kind
 from streams.runtime.changelog import WATERMARK
 from streams.runtime.rebuild import rebuild_partition
-from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.settings import LADDERS, Settings
 from streams.runtime.topics import ensure_topics
 
 pytestmark = pytest.mark.kafka
@@ -186,8 +186,8 @@ def test_two_deployments_on_one_input_publish_apart_and_are_audited_apart(site: 
     work(site, green, at_most=40)
     behind = audited(site, green)
     work(site, green)
-    blue_topics = [site.settings.topic(name) for name in OUTPUT_TOPICS]
-    green_topics = [green.topic(name) for name in OUTPUT_TOPICS]
+    blue_topics = [site.settings.topic(name) for name in LADDERS.outputs]
+    green_topics = [green.topic(name) for name in LADDERS.outputs]
     values = [
         [sorted(record.value for record in records) for records in site.read(topic).values()]
         for topic in blue_topics + green_topics

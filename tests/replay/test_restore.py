@@ -28,7 +28,7 @@ from streams.core.events import GAME_IGNORED, RATING_CHANGED
 from streams.runtime.changelog import read_states
 from streams.runtime.rebuild import rebuild_partition
 from streams.runtime.refusals import RefusedError
-from streams.runtime.settings import OUTPUT_TOPICS
+from streams.runtime.settings import LADDERS
 
 pytestmark = pytest.mark.kafka
 
@@ -58,7 +58,7 @@ def worked(site: Site) -> Site:
 
 def published(site: Site) -> Published:
     """Return keys and values of all that was published, partition after partition."""
-    return {name: [(one.key, one.value) for one in site.read_output(name)] for name in OUTPUT_TOPICS}
+    return {name: [(one.key, one.value) for one in site.read_output(name)] for name in LADDERS.outputs}
 
 
 def restore(site: Site, *arguments: str) -> Result:
@@ -193,7 +193,7 @@ def test_topics_that_have_lost_what_was_published_get_it_again(worked: Site) -> 
 def test_of_a_deployment_nothing_is_left_but_the_log_and_the_marks_of_its_rebuild(
     worked: Site, start_worker: StartWorker
 ) -> None:
-    published_to = map(worked.settings.topic, OUTPUT_TOPICS)
+    published_to = map(worked.settings.topic, LADDERS.outputs)
     make_again(worked, [*published_to, worked.settings.changelog_topic])
     delete_group(worked)
     refused = start_worker(worked)

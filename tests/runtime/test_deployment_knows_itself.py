@@ -21,7 +21,7 @@ from streams.core.rules import parse_ladders
 from streams.runtime.changelog import read_states
 from streams.runtime.clock import CLOCK_FILE
 from streams.runtime.refusals import RefusedError
-from streams.runtime.settings import OUTPUT_TOPICS, Settings
+from streams.runtime.settings import LADDERS, Settings
 from streams.runtime.start import check_outputs
 from streams.runtime.topics import ensure_topics
 
@@ -272,7 +272,7 @@ async def give_up(site: Site, records: int) -> None:
             transaction = writer.new_transaction()
             transaction.append_rows(((f"player/go/{row}", [row]) for row in range(records)), 0)
             for _ in range(records):
-                for name in OUTPUT_TOPICS:
+                for name in LADDERS.outputs:
                     transaction.append_to((site.settings.topic(name), number), (b"", b"", []), 0)
             with suppress(GivenUpError):
                 async with transaction.open():
@@ -291,4 +291,4 @@ def test_only_the_topics_of_the_deployment_count(site: Site) -> None:
     done = command(site.settings, "status", "--app-id", "wrong")
 
     assert f"--app-id longer --topic-prefix {longer.topic_prefix}" in done.stderr
-    assert {longer.topic(name) for name in OUTPUT_TOPICS} & set(done.stderr.split()) == set()
+    assert {longer.topic(name) for name in LADDERS.outputs} & set(done.stderr.split()) == set()

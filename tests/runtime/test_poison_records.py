@@ -21,7 +21,7 @@ from streams.core.events import COMPETITION_CLOSED, GAME_REJECTED, RATING_CHANGE
 from streams.core.ladders import Ladders
 from streams.runtime.batches import partition_of
 from streams.runtime.competitions import read_week
-from streams.runtime.settings import OUTPUT_TOPICS
+from streams.runtime.settings import LADDERS
 from streams.wire.encode import ERROR_HEADER, MAX_PUBLISHED_BYTES
 from streams.wire.timestamps import NO_TIMESTAMP
 
@@ -157,7 +157,7 @@ async def alter(site: Site, topics: Mapping[str, Mapping[str, str]]) -> None:
 async def refuse_the_future(site: Site) -> None:
     """Let every topic but the input refuse timestamps from more than an hour ahead, as Kafka's default is."""
     ahead = {"message.timestamp.after.max.ms": "3600000"}
-    outputs = {site.settings.topic(name): ahead for name in OUTPUT_TOPICS}
+    outputs = {site.settings.topic(name): ahead for name in LADDERS.outputs}
     await alter(site, {**outputs, site.settings.changelog_topic: {**ahead, "cleanup.policy": "compact"}})
 
 
