@@ -166,6 +166,8 @@ class Assignment:
                 if partition is None:
                     partition = self._partitions[number] = self._new_partition(number)
                 self._tasks[number] = PartitionTask(partition, self._seek, self._clock, self._on_fenced)
+        if not self._tasks and not self._stopped:
+            log.info("no partition is left for this worker: it stands by")
 
     def now(self) -> datetime:
         """Return the present moment, by the clock that ends weeks."""

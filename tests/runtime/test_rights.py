@@ -178,7 +178,8 @@ def test_without_the_right_to_its_transactional_ids_a_worker_names_them(secured:
     run = secured.run("worker")
 
     assert run.returncode == EXIT_NO_RIGHTS, run.stderr
-    assert "--transactional-id ladderlog-game-finished- --resource-pattern-type prefixed" in run.stderr
+    # In the log, as all that a worker says once it has begun.
+    assert "--transactional-id ladderlog-game-finished- --resource-pattern-type prefixed" in run.stdout
 
 
 @pytest.mark.kafka

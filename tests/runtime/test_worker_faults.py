@@ -114,7 +114,7 @@ def test_from_one_worker_to_three_and_back_under_load(site: Site, start_worker: 
         # Of four partitions Faust gives nobody more than two; when they join one after the other, the last
         # one may be left without any.
         for worker in others:
-            worker.wait_for("Successfully synced group")
+            worker.wait_for(f"{OWNER}|stands by")
         wait_for_an_owner(others)
         site.wait_for_progress(500)
         statuses = []
@@ -172,7 +172,10 @@ def test_a_worker_told_to_stop_in_a_backlog_leaves_the_group_at_once(
 def test_a_worker_told_to_stop_while_it_starts_ends_in_order(site: Site, start_worker: StartWorker) -> None:
     site.produce(events(1_000))
     worker = start_worker(site)
-    worker.wait_for("Worker ready|Setting newly assigned")
+    deadline = time.monotonic() + PATIENCE
+    while not site.members():
+        assert time.monotonic() < deadline, worker.log
+        time.sleep(0.02)
 
     assert worker.stop() == 0
 
