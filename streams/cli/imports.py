@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import click
 
+from streams.cli.import_options import ChoiceOptions, choice_options
 from streams.cli.options import gathered
 from streams.cli.settings_model import command
 from streams.cli.telling import Telling
@@ -25,6 +26,7 @@ from streams.imports.figures import import_ratings
 from streams.imports.mapping import ImportMapping, MappingError, parse_mapping
 from streams.imports.pgn import import_pgn
 from streams.imports.sorting import SortedLines
+from streams.runtime.clock import clock_of_environment
 
 _TEXT_OPTIONS = ("ladder", "system", "game_type", "timezone", "delimiter", "decimal", "encoding")
 
@@ -52,7 +54,16 @@ class _Job:
     def _convert(self, mapping: ImportMapping, out: LineSink, report: FileReport) -> None:
         with open_lines(self.file) as file, file_progress("import", file, "records") as bar:
             mapping, lines = self._in_encoding(mapping, file, report)
-            conversion = Conversion(lines, mapping, out, bar, report, _stem(self.file), ordered=self.sort)
+            conversion = Conversion(
+                lines,
+                mapping,
+                out,
+                bar,
+                report,
+                _stem(self.file),
+                ordered=self.sort,
+                now=clock_of_environment().now().timestamp(),
+            )
             _IMPORTERS[self.form](conversion)
 
     def _in_encoding(
@@ -126,6 +137,7 @@ class _MappingOptions:
 @click.option(
     "--value", "values", multiple=True, metavar="FIELD:TEXT=MEANING", help="What a cell's text stands for."
 )
+@choice_options
 @click.option("--timezone", help="Of times without a UTC offset; UTC when not given.")
 @click.option(
     "--time-format", multiple=True, metavar="FORMAT", help="iso, unix, unix-ms, or as '%d/%m/%Y %H:%M'."
@@ -142,9 +154,11 @@ class _MappingOptions:
 @click.option("--keep-going", is_flag=True, help="End with status 0 although something was left out.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @gathered("mapping", _MappingOptions)
+@gathered("choices", ChoiceOptions)
 def import_command(
     file: str,
     mapping: _MappingOptions,
+    choices: ChoiceOptions,
     *,
     form: str | None,
     ratings: bool,
@@ -158,7 +172,8 @@ def import_command(
     \b
     Fields of a game: game_id, ladder, game_type, started_at, ended_at, rated,
     and of its players, one row per game: player1, rank1, points1, team1, left1,
-    left_at1, player2 …, or result for two; one row per player: player, rank …
+    left_at1, player2 …; result for two players or teams; winner, and loser;
+    one row per player: player, rank …
     Fields of --ratings: player, rating, games, week.
     A field that is not mapped is taken from the column of its own name.
 
@@ -168,7 +183,7 @@ def import_command(
     telling = Telling("--left-out", left_out)
     report = FileReport(telling)
     with _readable(file):
-        job.run(parse_mapping(mapping.document()), out, report)
+        job.run(parse_mapping(choices.over(mapping.document())), out, report)
     out.flush()
     telling.end()
     click.echo(report.summary(), err=True)

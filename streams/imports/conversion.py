@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import IO, Any
 
 from streams.files.report import FileReport
@@ -16,7 +17,7 @@ class Conversion:
     """A file to be made into lines of events.
 
     `progress` is a bar, whose `update(n)` moves it on. `name` begins the ids of games without one. `ordered`:
-    `out` sorts, so that the order need not be noted.
+    `out` sorts, so that the order need not be noted. `now` is in seconds since 1970.
     """
 
     lines: IO[bytes]
@@ -26,10 +27,11 @@ class Conversion:
     report: FileReport = field(default_factory=FileReport)
     name: str = "import"
     ordered: bool = False
+    now: float = inf
 
     def sink(self) -> EventSink:
         """Return what writes the events."""
-        return EventSink(self.out, self.progress, self.report, ordered=self.ordered)
+        return EventSink(self.out, self.progress, self.report, ordered=self.ordered, now=self.now)
 
     def made_id(self, line: int) -> str:
         """Return the id of a game that has none, and note that."""

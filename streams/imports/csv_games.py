@@ -10,23 +10,23 @@ from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from streams.core.events import MAX_PLAYERS
-from streams.files.report import FileReport, LineError
+from streams.files.report import FileReport, LineError, PassedOverError
 from streams.imports.conversion import Conversion, present
-from streams.imports.csv_rows import Broken, Row, Table, base_name
+from streams.imports.csv_rows import PASSED_OVER, Broken, Column, Row, Table, base_name
+from streams.imports.games import Games
 from streams.imports.mapping import ImportMapping, MappingError
 from streams.imports.moments import Moments
-from streams.imports.results import read_result
+from streams.imports.results import Result, read_result
+from streams.imports.words import flags, is_draw, rated_flag
 
 GAME_FIELDS = ("game_id", "ladder", "game_type", "started_at", "ended_at", "rated")
 SEAT_FIELDS = ("player", "team", "rank", "points", "left", "left_at")
-FIELDS = (*GAME_FIELDS, "result", *SEAT_FIELDS, *(f"{name}1" for name in SEAT_FIELDS))
+# Who won and who lost, in one row: instead of the first and the second player.
+_WON_AND_LOST = {"winner": "player1", "loser": "player2"}
+FIELDS = (*GAME_FIELDS, "result", *_WON_AND_LOST, *SEAT_FIELDS, *(f"{name}1" for name in SEAT_FIELDS))
 _PAIR = 2
-
-_FLAGS = {
-    **dict.fromkeys(("true", "yes", "y", "1", "rated"), True),
-    **dict.fromkeys(("false", "no", "n", "0", "unrated", "casual"), False),
-}
 _LEFT = ("abandoned", "disconnected")
+HALVES = "games of two teams, the first half of the players against the second"
 
 
 def import_csv(conversion: Conversion) -> FileReport:
@@ -72,9 +72,19 @@ class _GameReader:
     def __init__(self, table: Table, conversion: Conversion) -> None:
         self._conversion = conversion
         self._mapping = conversion.mapping
-        self._moments = Moments(self._mapping.zone(), self._mapping.time_formats, conversion.report.note)
+        self._report = conversion.report
+        self._moments = Moments(
+            self._mapping.zone(),
+            self._mapping.time_formats,
+            conversion.report.note,
+            self._mapping.partial_dates,
+        )
+        self._games = Games(self._mapping, conversion.report)
         self._columns = table.columns
+        _drop_what_others_say(table.columns, self._mapping)
+        self._first_won = _rename_winner(table.columns)
         self._seats = _seats(table, self._mapping)
+        self._has_winner = "winner" in table.columns
         self._has_result = "result" in table.columns
         self._check()
         conversion.report.note("columns: " + ", ".join(self._shown()))
@@ -93,12 +103,64 @@ class _GameReader:
         seats = [seat for number in self._seats if (seat := self._seat(row, number)) is not None]
         if len(seats) < _PAIR:
             columns = ", ".join(row.label(f"player{number}") for number in self._seats)
+            if len(seats) == 1 and len(self._seats) == _PAIR:
+                raise PassedOverError("bye", f"{columns}: a player alone: a bye is no game")
             raise LineError("players", f"{len(seats)} players, a game has 2 or more; they are in {columns}")
-        if self._has_result:
-            result = read_result(row.text("result"), row.label("result"), self._mapping.decimal)
-            for seat, points in zip(seats, result, strict=True):
-                seat["points"] = points
-        return {**self._common(row), "players": seats}
+        forfeit = False
+        if self._has_result or self._first_won or self._has_winner:
+            forfeit = self._decide(row, seats)
+        game = {**self._common(row), "players": seats}
+        return self._games.finish(game, forfeit=forfeit, rated=self._flag(row), line=row.line)
+
+    def _decide(self, row: Row, seats: list[dict[str, Any]]) -> bool:
+        """Give two sides the result, and say whether it is a forfeit."""
+        for seat, side in zip(seats, self._sides(row, seats), strict=True):
+            seat["side"] = side
+        winner = 0 if self._first_won else self._winner(row, seats)
+        text = row.text("result") if self._has_result else None
+        if text is None and winner is not None:
+            result = Result(None)
+        elif text is None and not self._has_result:
+            # Nobody won, as the column of winners says.
+            result = Result((0.5, 0.5))
+        else:
+            result = read_result(text, row.label("result"), self._mapping.decimal)
+        self._games.take_result(seats, result, winner)
+        return result.forfeit
+
+    def _sides(self, row: Row, seats: list[dict[str, Any]]) -> list[int]:
+        """Return on which of two sides each player is: by their teams, or each half of them one."""
+        teams = list(dict.fromkeys(seat.get("team") for seat in seats))
+        if len(teams) == _PAIR:
+            return [teams.index(seat.get("team")) for seat in seats]
+        if len(seats) % _PAIR or teams != [None]:
+            label = row.label("result") if self._has_result else "who won"
+            raise LineError(
+                "players",
+                f"{label}: it is told of two sides, and these are {len(seats)} players in {len(teams)} teams",
+            )
+        half = len(seats) // _PAIR
+        if half > 1:
+            self._report.note(HALVES, row.line)
+            for number, seat in enumerate(seats):
+                seat["team"] = str(number // half + 1)
+        return [number // half for number in range(len(seats))]
+
+    def _winner(self, row: Row, seats: list[dict[str, Any]]) -> int | None:
+        """Return the side of the player or team that a column of winners names; None for a draw."""
+        text = row.text("winner") if self._has_winner else None
+        if text is None:
+            if self._has_winner and not self._has_result:
+                raise row.error("unfinished", "winner", "is empty: the game is not over")
+            return None
+        if is_draw(text):
+            return None
+        name = self._games.player(text, row.label("winner"))
+        sides = {seat["side"] for seat in seats if name in {seat["player_id"], seat.get("team")}}
+        if len(sides) != 1:
+            known = ", ".join(repr(seat["player_id"]) for seat in seats)
+            raise row.error("value", "winner", f"{text!r} is none of {known}, nor a word for a draw")
+        return int(sides.pop())
 
     def _tall_game(self, group: _Group) -> dict[str, Any]:
         """Return the game in consecutive rows."""
@@ -117,13 +179,17 @@ class _GameReader:
         for row in others:
             self._check_same(first, row)
         seats = [self._required_seat(row) for row in group.rows]
-        return {**self._common(first), "players": seats}
+        game = {**self._common(first), "players": seats}
+        return self._games.finish(game, forfeit=False, rated=self._flag(first), line=first.line)
 
     def _grouped(self, table: Table) -> Iterator[_Record]:
         group: _Group | None = None
         beside: int | None = None
         for item in table:
             keyed = _keyed(item)
+            if isinstance(keyed, Broken) and keyed.reason == PASSED_OVER:
+                yield _Record(keyed.line, partial(_refuse, keyed))
+                continue
             if isinstance(keyed, Broken):
                 if group is not None:
                     group.beside = keyed.line
@@ -150,14 +216,14 @@ class _GameReader:
             "game_type": row.identifier("game_type") or self._mapping.game_type,
             "started_at": self._time(row, "started_at"),
             "ended_at": self._time(row, "ended_at") or row.required("ended_at"),
-            "rated": self._flag(row),
         }
         return present(game)
 
     def _seat(self, row: Row, number: str) -> dict[str, Any] | None:
         """Return a player as the row has it; None when all its cells are empty."""
+        name = row.identifier(f"player{number}")
         cells = {
-            "player_id": row.identifier(f"player{number}"),
+            "player_id": None if name is None else self._games.player(name, row.label(f"player{number}")),
             "team": row.identifier(f"team{number}"),
             "rank": row.whole(f"rank{number}"),
             "points": row.number(f"points{number}"),
@@ -186,11 +252,11 @@ class _GameReader:
 
     def _flag(self, row: Row) -> bool | None:
         text = row.text("rated")
-        if text is None:
+        if text is None or self._mapping.rated is not None:
             return None
-        flag = _FLAGS.get(text.lower())
+        flag = rated_flag(text)
         if flag is None:
-            raise row.error("value", "rated", f"{text!r} is none of {', '.join(_FLAGS)}")
+            raise row.error("value", "rated", f"{text!r} is none of {', '.join(flags())}")
         return flag
 
     def _left(self, row: Row, field: str) -> str | None:
@@ -211,9 +277,10 @@ class _GameReader:
 
     def _check(self) -> None:
         columns = self._columns
-        if "ended_at" not in columns:
+        constants = self._mapping.constants
+        if "ended_at" not in columns and "ended_at" not in constants:
             raise _no_column("ended_at", "a game needs its end")
-        if "ladder" not in columns and self._mapping.ladder is None:
+        if "ladder" not in {*columns, *constants} and self._mapping.ladder is None:
             raise MappingError("ladder: neither given (--ladder NAME) nor a column (--map ladder=COLUMN)")
         if self._seats == [""] and "game_id" not in columns:
             raise _no_column("game_id", "with one row per player, it tells which rows are one game")
@@ -221,8 +288,8 @@ class _GameReader:
             self._check_result()
 
     def _check_result(self) -> None:
-        if len(self._seats) != _PAIR:
-            raise MappingError("columns.result: a result is for files with player1 and player2 in one row")
+        if self._seats == [""]:
+            raise MappingError("columns.result: a result is for files with all players in one row")
         for number in self._seats:
             if f"points{number}" in self._columns:
                 raise MappingError(f"columns.result: it gives the points, and so does points{number}")
@@ -237,7 +304,7 @@ def _seats(table: Table, mapping: ImportMapping) -> list[str]:
 
     The columns of the other shape are dropped from the table. Raises MappingError when it is neither.
     """
-    mapped = {name for name, columns in mapping.columns.items() if any(columns)}
+    mapped = {_WON_AND_LOST.get(name, name) for name, columns in mapping.columns.items() if any(columns)}
     numbered = {name for name in table.columns if base_name(name) != name}
     plain = {name for name in table.columns if name in SEAT_FIELDS}
     if numbered & mapped and plain & mapped:
@@ -259,8 +326,36 @@ def _seats(table: Table, mapping: ImportMapping) -> list[str]:
     return seats
 
 
+def _drop_what_others_say(columns: dict[str, Column], mapping: ImportMapping) -> None:
+    """Drop columns that only have the name of a field, where the mapping says the same by others.
+
+    Winner and loser count by their names alone where nothing else says who won.
+    """
+    mapped = {name for name, given in mapping.columns.items() if any(given)}
+    scores = {name for name in columns if base_name(name) in {"points", "rank"} and name != base_name(name)}
+    dropped: set[str] = set()
+    if "result" in mapped:
+        dropped = {name for name in scores - mapped if base_name(name) == "points"}
+    elif scores & mapped:
+        dropped = {"result"}
+    names_two = columns.keys() >= _WON_AND_LOST.keys() and not {"player1", "player"} & columns.keys()
+    if (scores or "result" in columns) and not names_two and not mapped & _WON_AND_LOST.keys():
+        dropped |= _WON_AND_LOST.keys()
+    for name in dropped & columns.keys():
+        del columns[name]
+
+
+def _rename_winner(columns: dict[str, Column]) -> bool:
+    """Make winner and loser the first and the second player, if there are both; say whether there are."""
+    if not columns.keys() >= _WON_AND_LOST.keys():
+        return False
+    for name, player in _WON_AND_LOST.items():
+        columns[player] = columns.pop(name)
+    return True
+
+
 def _refuse(broken: Broken) -> NoReturn:
-    raise LineError(broken.reason, broken.message)
+    raise broken.error()
 
 
 def _keyed(item: Row | Broken) -> tuple[Row, str] | Broken:

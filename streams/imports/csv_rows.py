@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import IO, Self
 
 from streams.core.events import MAX_PLAYERS
-from streams.files.report import LineError
+from streams.files.report import LineError, PassedOverError
 from streams.imports.mapping import ImportMapping, MappingError
 
+# The reason of rows that are not asked for.
+PASSED_OVER = "skipped"
 _GUESSED = ",;\t|"
 _NUMBERED = re.compile(r"([a-z_]+?)([1-9]\d?)?")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
@@ -21,11 +23,16 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Broken:
-    """A line that is no row of the table."""
+    """A line that is no row of the table, or none that is asked for."""
 
     line: int
     reason: str
     message: str
+
+    def error(self) -> LineError:
+        """Return what a record is that is made of it."""
+        kind = PassedOverError if self.reason == PASSED_OVER else LineError
+        return kind(self.reason, self.message, self.line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +56,21 @@ class Row:
         """Return a field's text without surrounding spaces; None when it is empty or has no column."""
         column = self.columns.get(field)
         if column is None:
-            return None
+            return self.mapping.constants.get(field)
         first, *more = column.positions
         text = self.cells[first].strip()
         if more:
             text = " ".join(filter(None, [text, *(self.cells[position].strip() for position in more)]))
         if not text.isascii():
             _check_encoded(text, column.label, self.mapping.encoding, self.line)
-        values = self.mapping.values.get(base_name(field))
-        if values is not None:
-            text = values.get(text, text)
-        return text or None
+        values = self.mapping.values
+        if values:
+            # What it means in this seat, or else in any.
+            for name in (field, base_name(field)):
+                if text in values.get(name, ()):
+                    text = values[name][text]
+                    break
+        return text or self.mapping.constants.get(field)
 
     def required(self, field: str) -> str:
         """Return a field's text, which every event needs. Raises LineError when it is empty."""
@@ -99,7 +110,8 @@ class Row:
 
     def label(self, field: str) -> str:
         """Return how messages call a field's column."""
-        return self.columns[field].label
+        column = self.columns.get(field)
+        return f"set {field}" if column is None else column.label
 
 
 class Table:
@@ -116,9 +128,14 @@ class Table:
         self._text = io.TextIOWrapper(lines, encoding, errors="surrogateescape", newline="")
         self._before = 0
         self.delimiter, first = self._first_line()
-        self._reader = csv.reader(_chained(first, self._text), delimiter=self.delimiter, strict=True)
+        texts = _chained(first, self._text)
+        if mapping.comment is not None:
+            texts = _uncommented(texts, mapping.comment)
+        self._reader = csv.reader(texts, delimiter=self.delimiter, strict=True)
         self._header = self._read_header(first)
         self.columns = _bind(self._header, mapping, fields)
+        self._skip = _conditions("skip", mapping.skip, self._header)
+        self._only = _conditions("only", mapping.only, self._header)
 
     def __iter__(self) -> Iterator[Row | Broken]:
         reader = self._reader
@@ -138,10 +155,10 @@ class Table:
                 continue
             # Spreadsheets write empty cells beyond the last column; without a header no width is promised.
             surplus = cells[width:] if self._mapping.header else []
-            if len(cells) >= width and not any(surplus):
-                yield Row(line, cells, self.columns, self._mapping)
-            else:
+            if len(cells) < width or any(surplus):
                 yield Broken(line, "csv", f"{len(cells)} cells where the header has {width}")
+            else:
+                yield self._passed_over(line, cells) or Row(line, cells, self.columns, self._mapping)
 
     def __enter__(self) -> Self:
         return self
@@ -149,12 +166,25 @@ class Table:
     def __exit__(self, *_: object) -> None:
         self._text.detach()
 
+    def _passed_over(self, line: int, cells: Sequence[str]) -> Broken | None:
+        """Return a row that is not asked for as what it is; None for one that is."""
+        for position, (name, texts) in self._skip.items():
+            if cells[position].strip() in texts:
+                return Broken(line, PASSED_OVER, f"column {name!r}: {cells[position].strip()!r} (--skip)")
+        for position, (name, texts) in self._only.items():
+            if cells[position].strip() not in texts:
+                return Broken(line, PASSED_OVER, f"column {name!r}: {cells[position].strip()!r} (--only)")
+        return None
+
     def _first_line(self) -> tuple[str, str]:
         try:
             first = self._text.readline()
             named = _SEPARATOR_LINE.fullmatch(first)
             if named is not None:
                 self._before = 1
+                first = self._text.readline()
+            while first and self._mapping.comment is not None and first.startswith(self._mapping.comment):
+                self._before += 1
                 first = self._text.readline()
         except UnicodeError as error:
             raise MappingError(f"line 1: not text in {self._mapping.encoding}: {error}") from error
@@ -195,6 +225,24 @@ def _chained(first: str, rest: IO[str]) -> Iterator[str]:
     yield from rest
 
 
+def _uncommented(lines: Iterator[str], comment: str) -> Iterator[str]:
+    """Yield lines, those that begin so as empty ones, unless they are a part of a quoted cell."""
+    in_quotes = False
+    for line in lines:
+        if not in_quotes and line.startswith(comment):
+            yield "\n"
+            continue
+        yield line
+        in_quotes ^= line.count('"') % 2 == 1
+
+
+def _conditions(
+    key: str, given: Mapping[str, tuple[str, ...]], header: list[str]
+) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return name and texts of the columns that rows are chosen by, by position. Raises MappingError."""
+    return {_position(key, name, header): (name, texts) for name, texts in given.items()}
+
+
 def _check_encoded(text: str, label: str, encoding: str, line: int) -> None:
     try:
         text.encode()
@@ -214,11 +262,12 @@ def _bind(header: list[str], mapping: ImportMapping, fields: Sequence[str]) -> d
     for name in dict.fromkeys(header):
         if name not in mapping.columns and _is_field(name, fields):
             columns[name] = _column(name, (name,), header)
-    for field in mapping.values:
-        if field not in map(base_name, fields):
-            raise MappingError(
-                f"values.{field}: no such field; there are {', '.join(map(base_name, fields))}"
-            )
+    for key, named in (("values", mapping.values), ("set", mapping.constants)):
+        for field in named:
+            if field not in map(base_name, fields) and not _is_field(field, fields):
+                raise MappingError(
+                    f"{key}.{field}: no such field; there are {', '.join(map(base_name, fields))}"
+                )
     return columns
 
 

@@ -1,12 +1,14 @@
 """The last step of every import: only what the decoder accepts is written, and nothing twice."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Protocol
 
 import orjson
 
 from streams.core.events import Game, RatingImported, Rejected
-from streams.files.report import FileReport, LineError
+from streams.files.report import FileReport, LineError, PassedOverError
+from streams.imports.names import Names
 from streams.wire.decode import decode_line
 
 # An id that comes back is a mistake of the file: rows of one game that do not stand together, or the same
@@ -15,6 +17,12 @@ _REMEMBERED = 100_000
 _PROGRESS_STEP = 1_000
 
 OUT_OF_ORDER = "games that ended before the game above them; ratings depend on the order (--sort)"
+
+
+IN_THE_FUTURE = "games that end in the future; is the format of the times right (unix or unix-ms)?"
+IN_1970 = "games of the year 1970; is the format of the times right (unix or unix-ms)?"
+_DAY = 86_400
+_YEAR = 365 * _DAY
 
 
 class LineSink(Protocol):
@@ -27,13 +35,17 @@ class LineSink(Protocol):
 class EventSink:
     """Writes events as lines and keeps the report. `ordered` says that something sorts them afterwards."""
 
-    def __init__(self, out: LineSink, progress: Any, report: FileReport, *, ordered: bool = False) -> None:
+    def __init__(
+        self, out: LineSink, progress: Any, report: FileReport, *, ordered: bool = False, now: float = inf
+    ) -> None:
         self.report = report
         self._out = out
         self._progress = progress
         self._ordered = ordered
         self._seen: dict[tuple[str, ...], int] = {}
         self._last: dict[str, float] = {}
+        self._names = Names()
+        self._now = now
 
     def take(self, line: int, make: Callable[[], dict[str, Any]]) -> None:
         """Make a record's event and write it, or leave it out with the reason."""
@@ -41,14 +53,19 @@ class EventSink:
         if self.report.read % _PROGRESS_STEP == 0:
             self._progress.update(_PROGRESS_STEP)
         try:
-            self._write(make(), line)
+            with self.report.trying():
+                self._write(make(), line)
+        except PassedOverError as error:
+            self.report.pass_over(error.line or line, error.reason, error.message)
         except LineError as error:
             self.report.leave_out(error.line or line, error.reason, error.message)
         except Rejected as rejected:
             self.report.leave_out(line, rejected.reason, rejected.message)
 
     def close(self) -> None:
-        """Bring the progress to the end."""
+        """Bring the progress to the end, and note what only the whole file tells."""
+        for remark in self._names.remarks():
+            self.report.note(remark)
         self._progress.update(self.report.read % _PROGRESS_STEP)
 
     def _write(self, fields: dict[str, Any], line: int) -> None:
@@ -57,6 +74,7 @@ class EventSink:
         if isinstance(event, Game):
             self._once((event.ladder, event.game_id), line, f"game {event.game_id!r}")
             self._keep_time(event, line)
+            self._names.add(event.players)
         elif isinstance(event, RatingImported):
             key = (event.ladder, event.system, event.player_id, event.week or "")
             self._once(key, line, f"player {event.player_id!r}")
@@ -75,3 +93,7 @@ class EventSink:
         if game.ended_epoch < self._last.get(game.ladder, game.ended_epoch) and not self._ordered:
             self.report.note(OUT_OF_ORDER, line)
         self._last[game.ladder] = game.ended_epoch
+        if game.ended_epoch > self._now + _DAY:
+            self.report.note(IN_THE_FUTURE, line)
+        elif 0 <= game.ended_epoch < _YEAR:
+            self.report.note(IN_1970, line)

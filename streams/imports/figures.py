@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from streams.files.report import FileReport, LineError
+from streams.files.report import FileReport
 from streams.imports.conversion import Conversion, present
 from streams.imports.csv_rows import Broken, Row, Table
 from streams.imports.mapping import ImportMapping, MappingError
@@ -36,7 +36,7 @@ def _check(table: Table, mapping: ImportMapping) -> None:
 
 def _event(item: Row | Broken, mapping: ImportMapping) -> dict[str, Any]:
     if isinstance(item, Broken):
-        raise LineError(item.reason, item.message)
+        raise item.error()
     for field in ("player", "rating", "games"):
         item.required(field)
     event = {

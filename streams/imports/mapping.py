@@ -21,7 +21,14 @@ from zoneinfo import ZoneInfo
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 _TEXTS = ("ladder", "system", "game_type", "timezone", "delimiter", "decimal", "encoding")
-_KEYS = (*_TEXTS, "time_format", "header", "columns", "values")
+_CHOICES = {
+    "forfeits": ("rated", "unrated", "skip"),
+    "partial_dates": ("start", "end", "skip"),
+    "without_result": ("leave-out", "keep"),
+}
+_FLAGS = ("header", "rated", "trim", "nfc", "casefold")
+_TABLES = ("columns", "values", "set", "skip", "only", "aliases")
+_KEYS = (*_TEXTS, "time_format", "comment", *_CHOICES, *_FLAGS, *_TABLES)
 
 
 class MappingError(Exception):
@@ -33,8 +40,10 @@ class ImportMapping:
     """How to read a file. `columns` gives the columns of a field, `values` what a cell's text stands for.
 
     A field that is not in `columns` is taken from the column of its own name. `delimiter` None: the one the
-    first line has most of. `encoding_given`: somebody said so. `ladder`, `system` and `game_type`
-    are for files that do not say them.
+    first line has most of. `encoding_given`: somebody said so. `ladder`, `system` and `game_type` are for
+    files that do not say them, and `constants` are for any field. `skip` leaves rows aside that have one of
+    the texts in a column, and `only` all others. `rated` is said of all games. Names are changed in this
+    order: `trim`, `nfc`, `casefold`, `aliases`.
     """
 
     ladder: str | None = None
@@ -49,6 +58,18 @@ class ImportMapping:
     encoding: str = "utf-8"
     encoding_given: bool = False
     header: bool = True
+    comment: str | None = None
+    constants: Mapping[str, str] = field(default_factory=dict)
+    skip: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rated: bool | None = None
+    forfeits: str = "unrated"
+    partial_dates: str = "skip"
+    without_result: str = "leave-out"
+    trim: bool = False
+    nfc: bool = False
+    casefold: bool = False
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def zone(self) -> ZoneInfo:
         """Return the zone in which times without an offset are read."""
@@ -61,22 +82,32 @@ def parse_mapping(document: Mapping[str, Any]) -> ImportMapping:
         if key not in _KEYS:
             raise MappingError(f"{key}: no such key; there are {', '.join(_KEYS)}")
     texts = {key: _text(document[key], key) for key in _TEXTS if document.get(key) is not None}
-    header = document.get("header", True)
-    if not isinstance(header, bool):
-        raise MappingError(f"header: expected true or false, not {header!r}")
+    for key in _FLAGS:
+        if key in document and not isinstance(document[key], bool):
+            raise MappingError(f"{key}: expected true or false, not {document[key]!r}")
+    for key, choices in _CHOICES.items():
+        if key in document and document[key] not in choices:
+            raise MappingError(f"{key}: expected {' or '.join(choices)}, not {document[key]!r}")
     mapping = ImportMapping(
-        **{**texts, **_checked(texts)},
-        header=header,
-        columns={
-            name: _texts(columns, f"columns.{name}")
-            for name, columns in _table(document.get("columns", {}), "columns").items()
-        },
+        **_plain_values(document, texts),
+        columns=_lists(document.get("columns", {}), "columns"),
+        skip=_lists(document.get("skip", {}), "skip"),
+        only=_lists(document.get("only", {}), "only"),
         values=_values(document.get("values", {})),
+        constants=_plain_table(document.get("set", {}), "set"),
+        aliases=_plain_table(document.get("aliases", {}), "aliases"),
+        comment=_comment(document.get("comment")),
         time_formats=_time_formats(document.get("time_format", [])),
     )
     if mapping.decimal not in {".", ","}:
         raise MappingError(f"decimal: expected '.' or ',', not {mapping.decimal!r}")
     return mapping
+
+
+def _plain_values(document: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values that are texts, choices or true and false, checked."""
+    chosen = {key: document[key] for key in (*_FLAGS, *_CHOICES) if key in document}
+    return {**texts, **_checked(texts), **chosen}
 
 
 def _checked(texts: Mapping[str, str]) -> dict[str, Any]:
@@ -132,6 +163,22 @@ def _values(value: Any) -> dict[str, dict[str, str]]:
         }
         for name, table in _table(value, "values").items()
     }
+
+
+def _lists(value: Any, key: str) -> dict[str, tuple[str, ...]]:
+    return {name: _texts(texts, f"{key}.{name}") for name, texts in _table(value, key).items()}
+
+
+def _plain_table(value: Any, key: str) -> dict[str, str]:
+    return {name: _text(text, f"{key}.{name}") for name, text in _table(value, key).items()}
+
+
+def _comment(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not _text(value, "comment").strip():
+        raise MappingError(f"comment: expected what such lines begin with, such as '#', not {value!r}")
+    return str(value)
 
 
 def _table(value: Any, key: str) -> Mapping[str, Any]:

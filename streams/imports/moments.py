@@ -6,8 +6,12 @@ noted in the report, and so is a date without a time, which stands for the start
 """
 
 import re
+from calendar import monthrange
+from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from streams.files.report import LineError
 
 ISO = "iso"
 UNIX = "unix"
@@ -18,6 +22,42 @@ _HAS_TIME = re.compile(r"%[-#]?[HIcXs]")
 REPEATED = "times in the hour that a change of clocks repeats, taken as the first of the two"
 SKIPPED = "times in the hour that a change of clocks skips, moved on by as much"
 DATE_ONLY = "dates without a time, taken as the start of the day"
+
+
+_PARTIAL = re.compile(r"(\d{4})(?:[.\-/](\d{1,2}|\?{1,2})(?:[.\-/](\d{1,2}|\?{1,2}))?)?")
+PARTIAL_TAKEN = {
+    "start": "dates with unknown parts, taken as the first day that they may mean (--partial-dates start)",
+    "end": "dates with unknown parts, taken as the last day that they may mean (--partial-dates end)",
+}
+
+
+def partial_days(text: str) -> tuple[date, date] | None:
+    """Return the first and the last day that a date with unknown parts may mean; None when it is none.
+
+    `1997`, `1997-05`, `1997.??.??` and `1997.05.??` are such dates.
+    """
+    match = _PARTIAL.fullmatch(text.strip())
+    if match is None:
+        return None
+    year, month, day = int(match[1]), match[2] or "??", match[3] or "??"
+    if day.isdigit() or year == 0:
+        return None
+    if not month.isdigit():
+        return date(year, 1, 1), date(year, 12, 31)
+    try:
+        return date(year, int(month), 1), date(year, int(month), monthrange(year, int(month))[1])
+    except ValueError:
+        return None
+
+
+def chosen_day(text: str, days: tuple[date, date], which: str) -> date:
+    """Return the first or the last of the days, `start` or `end`. Raises LineError for `skip`."""
+    if which == "skip":
+        raise LineError(
+            "partial-date",
+            f"{text!r} may be any day from {days[0]} to {days[1]}; --partial-dates start or end takes one",
+        )
+    return days[0] if which == "start" else days[1]
 
 
 def utc_text(moment: datetime) -> str:
@@ -38,20 +78,42 @@ def place(local: datetime, zone: tzinfo) -> tuple[datetime, str | None]:
 class Moments:
     """Reads times in the given zone and formats: `iso`, `unix`, `unix-ms` or those of `strptime`."""
 
-    def __init__(self, zone: tzinfo, formats: Sequence[str], note: Callable[[str, int], None]) -> None:
+    def __init__(
+        self,
+        zone: tzinfo,
+        formats: Sequence[str],
+        note: Callable[[str, int], None],
+        partial_dates: str = "skip",
+    ) -> None:
         self._zone = zone
         self._formats = formats or (ISO,)
         self._note = note
+        self._partial_dates = partial_dates
+        # How many have ended on a day that is not known, so that they stay in order.
+        self._on_day: Counter[date] = Counter()
         self._in_zone = f"times without a UTC offset, read in {zone}"
 
     def read(self, text: str, line: int) -> str:
-        """Return a time in UTC as events have it. Raises ValueError with what is wrong."""
+        """Return a time in UTC as events have it. Raises ValueError with what is wrong.
+
+        Raises LineError for a date with unknown parts when these are not to be taken.
+        """
         for form in self._formats:
             try:
                 return self._read(text, form, line)
             except (ValueError, OverflowError, OSError):
                 continue
+        days = partial_days(text) if ISO in self._formats else None
+        if days is not None:
+            return self._partial(text, days, line)
         raise ValueError(f"{text!r} is not a time {_described(self._formats)}")
+
+    def _partial(self, text: str, days: tuple[date, date], line: int) -> str:
+        day = chosen_day(text, days, self._partial_dates)
+        self._note(PARTIAL_TAKEN[self._partial_dates], line)
+        self._on_day[day] += 1
+        local = datetime.combine(day, time()) + timedelta(seconds=self._on_day[day] - 1)
+        return utc_text(place(local, self._zone)[0])
 
     def _read(self, text: str, form: str, line: int) -> str:
         if form in _PER_SECOND:

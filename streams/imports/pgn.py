@@ -1,22 +1,26 @@
 """Finished games of chess from PGN: players, result and time from the tags alone.
 
 When a game ended: `EndDate` (else `Date`) with `EndTime`, or `EndDate`; else when it began, `UTCDate` with
-`UTCTime` or `Date` with `Time`. Times that name no zone are UTC where the file has UTC tags, else in the
-mapping's zone.
+`UTCTime` or `Date` with `Time`. Of a `Date` with unknown parts, `EventDate` if it lies within; else as the
+mapping says, in the order of the file. Times that name no zone are UTC where the file has UTC tags, else in
+the mapping's zone.
 """
 
 import re
+from collections import Counter
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import partial
 from typing import Any
 
-from streams.files.report import FileReport, LineError
+from streams.files.report import FileReport, LineError, PassedOverError
 from streams.imports.conversion import Conversion, present
 from streams.imports.encodings import plain_pieces
-from streams.imports.mapping import MappingError
-from streams.imports.moments import DATE_ONLY, place, utc_text
+from streams.imports.games import Games
+from streams.imports.mapping import ImportMapping, MappingError
+from streams.imports.moments import DATE_ONLY, PARTIAL_TAKEN, chosen_day, partial_days, place, utc_text
 from streams.imports.pgn_reader import TagSection, read_tag_sections
-from streams.imports.results import read_result
+from streams.imports.results import Result, read_result
+from streams.imports.words import is_forfeit, is_unplayed, rated_event, rated_flag
 
 _DATE = re.compile(r"(\d{4})[.\-/](\d{1,2})[.\-/](\d{1,2})")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*(\S.*)?")
@@ -30,15 +34,9 @@ _ZONES = {
     **dict.fromkeys(("MST", "PDT"), -7),
     **dict.fromkeys(("PST",), -8),
 }
-# "Rated Blitz game", "Casual Chess960 tournament …" as lichess.org writes; other events may say anything.
-_RATED = re.compile(
-    r"(rated|casual|unrated) (ultrabullet|bullet|blitz|rapid|classical|correspondence|standard|chess960"
-    r"|antichess|crazyhouse|atomic|horde|king of the hill|racing kings|three-check|from position) "
-    r"(game|match|tournament|swiss)\b.*",
-    re.IGNORECASE,
-)
 _HOURS_A_DAY = 24
-_RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
+_FIELDS_WITH_VALUES = ("result", "rated")
+_CONSTANTS = ("ladder", "game_type")
 _LINK_ID = re.compile(
     r"https?://(?:lichess\.org/(\w{8})(?:/white|/black)?"
     r"|(?:www\.)?chess\.com/(?:(?:live|daily)/)?game/(?:(?:live|daily)/)?(\d+))/?"
@@ -46,6 +44,8 @@ _LINK_ID = re.compile(
 _PLAIN = ("standard", "from position")
 
 START_ONLY = "games that tell only when they began, taken as their end"
+RESULT_OF_MOVES = "games without a Result tag, of which the moves end with it"
+OF_EVENT = "dates with unknown parts, taken from EventDate"
 RATED_UNKNOWN = "games that do not say whether they are rated, taken as rated"
 
 
@@ -55,15 +55,29 @@ def import_pgn(conversion: Conversion) -> FileReport:
     Raises MappingError when the mapping is not one for PGN. A game that cannot be told is left out, and the
     report is told.
     """
-    mapping = conversion.mapping
-    if mapping.ladder is None:
-        raise MappingError("ladder: PGN does not say which ladder; give one (--ladder NAME)")
+    _check(conversion.mapping)
     sink = conversion.sink()
     reader = _PgnReader(conversion)
-    for section in read_tag_sections(*plain_pieces(conversion.lines, mapping.encoding)):
+    for section in read_tag_sections(*plain_pieces(conversion.lines, conversion.mapping.encoding)):
         sink.take(section.line, partial(reader.game, section))
     sink.close()
     return conversion.report
+
+
+def _check(mapping: ImportMapping) -> None:
+    """Raise MappingError when a mapping says what PGN cannot follow."""
+    for key in mapping.columns:
+        raise MappingError(f"columns.{key}: PGN has tags and no columns; --map is for CSV")
+    for key in mapping.values:
+        if key not in _FIELDS_WITH_VALUES:
+            raise MappingError(f"values.{key}: in PGN only {' and '.join(_FIELDS_WITH_VALUES)} can be mapped")
+    for key in mapping.constants:
+        if key not in _CONSTANTS:
+            raise MappingError(f"set.{key}: in PGN only {' and '.join(_CONSTANTS)} can be set")
+    if mapping.comment is not None:
+        raise MappingError("comment: PGN has comments of its own")
+    if mapping.ladder is None and "ladder" not in mapping.constants:
+        raise MappingError("ladder: PGN does not say which ladder; give one (--ladder NAME)")
 
 
 class _PgnReader:
@@ -74,27 +88,78 @@ class _PgnReader:
         self._mapping = conversion.mapping
         self._zone = conversion.mapping.zone()
         self._report = conversion.report
+        self._games = Games(conversion.mapping, conversion.report)
+        constants = conversion.mapping.constants
+        self._ladder = conversion.mapping.ladder or constants.get("ladder")
+        self._game_type = conversion.mapping.game_type or constants.get("game_type")
+        # How many games have ended on a day that is not known, so that they stay in order.
+        self._on_day: Counter[date] = Counter()
 
     def game(self, section: TagSection) -> dict[str, Any]:
-        """Return a game. Raises LineError when its tags do not tell it."""
+        """Return a game. Raises LineError when its tags do not tell it, PassedOverError when it is none."""
         if section.fault is not None:
             raise section.fault
-        white, black = (_player(section, color) for color in ("White", "Black"))
-        points = _points(section)
+        self._select(section)
+        termination = section.text("Termination") or ""
+        if is_unplayed(termination):
+            raise PassedOverError("unplayed", f"[Termination {termination!r}]: the game was not played")
+        players = [
+            {"player_id": self._player(section, color), "side": side}
+            for side, color in enumerate(("White", "Black"))
+        ]
+        result = self._result(section)
+        self._games.take_result(players, result)
         started_at, ended_at = self._times(section)
         game = {
             "game_id": self._game_id(section),
-            "ladder": self._mapping.ladder,
-            "game_type": self._mapping.game_type or _variant(section),
+            "ladder": self._ladder,
+            "game_type": self._game_type or _variant(section),
             "started_at": started_at,
             "ended_at": ended_at,
-            "rated": self._rated(section),
-            "players": [
-                {"player_id": white, "points": points[0]},
-                {"player_id": black, "points": points[1]},
-            ],
+            "players": players,
         }
-        return present(game)
+        return self._games.finish(
+            present(game),
+            forfeit=result.forfeit or is_forfeit(termination),
+            rated=self._rated(section),
+            line=section.line,
+        )
+
+    def _select(self, section: TagSection) -> None:
+        """Raise PassedOverError for a game that is not asked for."""
+        for tag, texts in self._mapping.skip.items():
+            if section.value(tag) in texts:
+                raise PassedOverError("skipped", f"[{tag} {section.value(tag)!r}] (--skip)")
+        for tag, texts in self._mapping.only.items():
+            if section.value(tag) not in texts:
+                raise PassedOverError("skipped", f"[{tag} {section.value(tag) or ''!r}] (--only)")
+
+    def _player(self, section: TagSection, color: str) -> str:
+        name = section.value(color)
+        if name is None or name == "?":
+            raise section.error("players", color, "no player")
+        try:
+            return self._games.player(name, f"[{color}]")
+        except PassedOverError as error:
+            raise PassedOverError(error.reason, error.message, section.line_of(color)) from error
+
+    def _result(self, section: TagSection) -> Result:
+        """Return what the tag says, or without one the moves, which end with it."""
+        text, label = section.value("Result"), "[Result]"
+        if text is None or not text.strip():
+            text, label = section.ending(), "the end of the moves"
+            if text is not None:
+                self._report.note(RESULT_OF_MOVES, section.line)
+        text = self._mapping.values.get("result", {}).get(text or "", text)
+        try:
+            result = read_result(text, label, nil_is_forfeit=True)
+        except LineError as error:
+            raise type(error)(error.reason, error.message, section.line_of("Result")) from error
+        if result.points is not None and sum(result.points) != 1:
+            # Of a match, perhaps.
+            message = f"{label}: {text!r} is none of a game: 1-0, 0-1, 1/2-1/2"
+            raise LineError("result", message, section.line_of("Result"))
+        return result
 
     def _game_id(self, section: TagSection) -> str:
         given = section.text("GameId")
@@ -107,11 +172,19 @@ class _PgnReader:
         return self._conversion.made_id(section.line)
 
     def _rated(self, section: TagSection) -> bool | None:
-        said = _RATED.fullmatch(section.text("Event") or "")
+        if self._mapping.rated is not None:
+            return None
+        values = self._mapping.values.get("rated", {})
+        for tag in ("Rated", "Mode"):
+            text = section.text(tag)
+            said = None if text is None else rated_flag(values.get(text, text))
+            if said is not None:
+                return said
+        event = section.text("Event") or ""
+        said = rated_flag(values[event]) if event in values else rated_event(event)
         if said is None:
             self._report.note(RATED_UNKNOWN, section.line)
-            return None
-        return said[1].lower() == "rated"
+        return said
 
     def _times(self, section: TagSection) -> tuple[str | None, str]:
         """Return when the game began, if its tags say so, and when it ended."""
@@ -125,7 +198,31 @@ class _PgnReader:
         self._report.note(START_ONLY, section.line)
         if _full(section, "UTCDate"):
             return None, self._moment(section, "UTCDate", "UTCTime", UTC)
-        return None, self._moment(section, "Date", "Time", self._zone)
+        if _full(section, "Date"):
+            return None, self._moment(section, "Date", "Time", self._zone)
+        return None, self._partial(section)
+
+    def _partial(self, section: TagSection) -> str:
+        """Return when a game ended whose date has unknown parts: by its event, or as asked for."""
+        days = partial_days(section.text("Date") or "")
+        if days is None:
+            # What is no date at all is an error as it is of any other.
+            return self._moment(section, "Date", "Time", self._zone)
+        if _full(section, "EventDate"):
+            day = _day(section, "EventDate")
+            if days[0] <= day <= days[1]:
+                self._report.note(OF_EVENT, section.line)
+                return self._placed(section, datetime.combine(day, time()), self._zone)
+        if self._mapping.partial_dates == "skip":
+            first, last = days
+            raise section.error(
+                "partial-date", "Date", f"may be any day from {first} to {last}; --partial-dates takes one"
+            )
+        day = chosen_day(section.text("Date") or "", days, self._mapping.partial_dates)
+        self._report.note(PARTIAL_TAKEN[self._mapping.partial_dates], section.line)
+        self._on_day[day] += 1
+        order = timedelta(seconds=self._on_day[day] - 1)
+        return self._placed(section, datetime.combine(day, time()) + order, self._zone)
 
     def _moment(self, section: TagSection, date_tag: str, time_tag: str | None, zone: tzinfo) -> str:
         day = _day(section, date_tag)
@@ -151,22 +248,6 @@ class _PgnReader:
         if note is not None:
             self._report.note(note, section.line)
         return utc_text(moment)
-
-
-def _player(section: TagSection, color: str) -> str:
-    player = section.text(color)
-    if player is None:
-        raise section.error("players", color, "no player")
-    return player
-
-
-def _points(section: TagSection) -> tuple[float, float]:
-    value = section.value("Result")
-    if value not in _RESULTS:
-        raise section.error("result", "Result", f"none of {', '.join(_RESULTS)}")
-    if value == "*":
-        raise section.error("unfinished", "Result", "the game is not over")
-    return read_result(value, "[Result]")
 
 
 def _variant(section: TagSection) -> str | None:

@@ -94,7 +94,9 @@ def test_encodings(encoding: str, content: bytes) -> None:
 
 def test_bytes_that_are_not_in_the_encoding_are_the_mistake_of_their_line() -> None:
     found = imported(
-        "ended_at,player1,player2,x\n2026-11-25,Zoé,bob,\n2026-11-25,ann,bob,é\n".encode("latin-1")
+        "ended_at,player1,player2,result,x\n2026-11-25,Zoé,bob,1-0,\n2026-11-25,ann,bob,1-0,é\n".encode(
+            "latin-1"
+        )
     )
 
     assert found.lines == [(2, "encoding")]
