@@ -62,9 +62,10 @@ class Games:
             rated = self._of_a_forfeit(rated=rated, line=line)
         elif self._mapping.rated is not None:
             rated = self._mapping.rated
+        players = game.pop("players")
         if rated is not None:
             game["rated"] = rated
-        players = game["players"]
+        game["players"] = players
         if not any(all(name in seat for seat in players) for name in ("rank", "points")):
             if forfeit:
                 raise PassedOverError("forfeit", "the game was decided by forfeit, and nobody says who won")

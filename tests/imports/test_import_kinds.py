@@ -340,8 +340,8 @@ def test_the_options_of_the_command(tmp_path: Any) -> None:
 
     assert run.exit_code == 0, run.output
     assert run.stdout == (
-        '{"game_id":"games-3","ladder":"go","ended_at":"1997-12-31T00:00:00Z","players":[{"player_id":"ann",'
-        '"points":1.0},{"player_id":"bob","points":0.0}],"rated":true}\n'
+        '{"game_id":"games-3","ladder":"go","ended_at":"1997-12-31T00:00:00Z","rated":true,"players":['
+        '{"player_id":"ann","points":1.0},{"player_id":"bob","points":0.0}]}\n'
     )
     assert "3 read: 1 written, 2 passed over, 0 left out" in run.stderr
 
