@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import orjson
 import pytest
@@ -60,6 +61,18 @@ def test_rate_knows_the_sixth_system(marathon: Site) -> None:
         change["after"] for change in changes if (change["system"], change["player_id"]) == ("streak", "ann")
     ]
     assert streaks == [7.0, 14.0, 0.0, 7.0]
+
+
+def test_what_does_not_explain_itself_says_so_beside_what_does(tmp_path: Path) -> None:
+    (tmp_path / "ladders.toml").write_text(LADDER_FILE)
+    (tmp_path / "games.jsonl").write_text("".join(orjson.dumps(game).decode() + "\n" for game in games()))
+    options = ("--ladders", str(tmp_path / "ladders.toml"), "--games", str(tmp_path / "games.jsonl"))
+
+    told = ladderlog("explain", *options, "--ladder", "marathon", "--game-id", "g-1", "--player", "ann")
+
+    streak, fundox = told.split("\n\n")[1:]
+    assert streak == "streak: 7.0 to 14.0, +7.0\n  streak does not say how it comes to a change."
+    assert "You stood 16.0 above bob" in fundox
 
 
 @pytest.mark.kafka

@@ -70,13 +70,13 @@ def explain_command(
     )
     question = Question(ladder, game_id, player)
     with replay_errors(), told_progress("explain", "records", delay=_SOON) as telling:
-        told = _explain(where, rules, question, telling)
+        told, is_applied = _explain(where, rules, question, telling)
     one_of(told.report.game.players, player, f"player of game {game_id!r}")
     explained = [one for one in told.report.systems if one.system in systems]
     if as_json:
-        echo_json(_fields(told, explained))
+        echo_json(_fields(told, explained, is_applied=is_applied))
     else:
-        click.echo("\n".join(_lines(told, explained)))
+        click.echo("\n".join(_lines(told, explained, is_applied=is_applied)))
 
 
 def _log_and_rules(log: LogOptions, ladders: Path, ladder: str) -> tuple[Log, LadderRules]:
@@ -91,12 +91,13 @@ def _log_and_rules(log: LogOptions, ladders: Path, ladder: str) -> tuple[Log, La
     return known.settings, known.ladder(ladder)
 
 
-def _explain(where: Log, rules: LadderRules, question: Question, telling: "Telling") -> Answer:
+def _explain(where: Log, rules: LadderRules, question: Question, telling: "Telling") -> tuple[Answer, bool]:
+    """Return what the log says of the game, and whether a worker has applied it, as a file always is."""
     from streams.replay.explaining import explain_files, explain_topic
 
     try:
         if isinstance(where, LogFiles):
-            return explain_files(where, rules, question, telling)
+            return explain_files(where, rules, question, telling), True
         return asyncio.run(explain_topic(where, rules, question, telling))
     except ExplanationError as error:
         raise click.ClickException(
@@ -104,7 +105,7 @@ def _explain(where: Log, rules: LadderRules, question: Question, telling: "Telli
         ) from error
 
 
-def _lines(told: Answer, explained: Sequence[Explained]) -> Iterator[str]:
+def _lines(told: Answer, explained: Sequence[Explained], *, is_applied: bool) -> Iterator[str]:
     """Yield an answer as lines of text."""
     game, question = told.report.game, told.question
     yield f"{question.ladder}, game {question.game_id} of {game.ended_at}: {question.player_id}"
@@ -112,6 +113,8 @@ def _lines(told: Answer, explained: Sequence[Explained]) -> Iterator[str]:
         since = f"in force since the rebuild at offset {told.corrected_at}"
         taken_back = any(one.reason == "voided" for one in told.report.systems)
         yield "taken back, " + since if taken_back else f"version {game.version}, {since}"
+    if not is_applied:
+        yield "no worker has come to it yet: this is what one will do"
     if told.report.outcome == NOTED:
         yield "not rated: it waits for `ladderlog rebuild`"
     elif told.pending:
@@ -161,7 +164,7 @@ def _difference(change: Change) -> str:
     return f"{difference:+}" if difference else "0.0"
 
 
-def _fields(told: Answer, explained: Sequence[Explained]) -> dict[str, Any]:
+def _fields(told: Answer, explained: Sequence[Explained], *, is_applied: bool) -> dict[str, Any]:
     """Return an answer as plain JSON: ratings as they are shown, the values of steps unrounded."""
     game, question = told.report.game, told.question
     return {
@@ -171,6 +174,7 @@ def _fields(told: Answer, explained: Sequence[Explained]) -> dict[str, Any]:
         "version": game.version,
         "ended_at": game.ended_at,
         "outcome": told.report.outcome,
+        "unread": not is_applied,
         "corrected_at": told.corrected_at,
         "pending": told.pending,
         "systems": list(map(_system_fields, explained)),

@@ -57,12 +57,13 @@ class Report:
 class Answer:
     """What is to be said of the game's first report, the only one that can be rated.
 
-    `corrected_at` is the offset of the rebuild that put the last word on the game into force, if one did;
-    `pending` says that something was said later that waits for a rebuild.
+    `offset` is where that lies in the log. `corrected_at` is the offset of the rebuild that put the last word
+    on the game into force, if one did; `pending` says that something was said later that waits for a rebuild.
     """
 
     question: Question
     report: Report
+    offset: int
     corrected_at: int | None = None
     pending: bool = False
 
@@ -155,4 +156,4 @@ def answer(question: Question, report: Report, offset: int, plan: CorrectionPlan
     known = plan.corrections(ladder, max(until, offset + 1)).amendments.get(game_id)
     last = plan.corrections(ladder, _END).amendments.get(game_id)
     pending = last != known or report.outcome == NOTED
-    return Answer(question, report, corrected_at, pending)
+    return Answer(question, report, offset, corrected_at, pending)

@@ -22,6 +22,7 @@ from streams.replay.folding import PartitionFold
 from streams.replay.log import read_bounds, read_plan, records_between
 from streams.replay.offset_ranges import OffsetRange
 from streams.replay.requests import LogFiles, Telling
+from streams.runtime.changelog import read_state
 from streams.runtime.homes import Homes, Place
 from streams.runtime.settings import Settings
 from streams.wire.decode import decode_consumed
@@ -39,8 +40,8 @@ class NoGameError(ReplayError):
 
 async def explain_topic(
     settings: Settings, rules: LadderRules, question: Question, telling: Telling
-) -> Answer:
-    """Return what the home of a ladder says of a game.
+) -> tuple[Answer, bool]:
+    """Return what the home of a ladder says of a game, and whether a worker has come to the game.
 
     `settings.partitions` are those of the input. Raises NoGameError, and LostError when the log has lost its
     beginning.
@@ -65,7 +66,12 @@ async def explain_topic(
                 advance(len(records))
                 if search.take(records):
                     break
-    return search.answer(plan, f"partition {home} of {settings.input_topic}, the home of the ladder")
+    told = search.answer(
+        plan,
+        f"partition {home} of {settings.input_topic}, the home of the ladder; `ladderlog game` names every "
+        f"record about it",
+    )
+    return told, told.offset < (await read_state(settings, home)).offset
 
 
 def explain_files(log: LogFiles, rules: LadderRules, question: Question, telling: Telling) -> Answer:

@@ -209,6 +209,7 @@ def deployed(site: Site, *options: str) -> Result:
         f"--bootstrap-servers={settings.bootstrap_servers}",
         f"--topic-prefix={settings.topic_prefix}",
         f"--app-id={settings.app_id}",
+        f"--ladders={site.ladder_file}",
     )
     return CliRunner().invoke(cli, ["explain", *where, "--ladder", "rummy", *options])
 
@@ -229,6 +230,7 @@ def test_a_deployment_explains_what_it_published_and_says_what_it_cannot(
     names = [("ann", "bob"), ("bob", "eve"), ("eve", "ann")]
     log = [game(str(number), *names[number % 3], ladder="rummy") for number in range(9)]
     site.produce([*log, game("1", ladder="tiles")])
+    unread = deployed(site, *about("7", "bob"))
     worker = start_worker(site)
     site.wait_until_done()
     worker.stop()
@@ -243,6 +245,7 @@ def test_a_deployment_explains_what_it_published_and_says_what_it_cannot(
     delete(site, site.settings.input_topic, {HOME: 2})
     lost = deployed(site, *about("7", "bob"))
 
+    assert "\nno worker has come to it yet: this is what one will do\n" in unread.stdout
     assert results(told) == published(site, "7", "bob")
     assert missing.exit_code == lost.exit_code == 1
     assert "the home of the ladder" in missing.stderr

@@ -1,16 +1,22 @@
 """Every change is explained by steps that lead to it: their numbers recompute it to the last bit."""
 
+import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from gettext import GNUTranslations
 from typing import Any
 
 import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
 from helpers import ENDED_AT, LADDER, imported, played, ranked, scored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streams.core import ratings
 from streams.core.events import Event, Game, RatingImported, WeekEnded, places
 from streams.core.ladder import Corrections, Ladder
 from streams.core.publications import written_out
@@ -255,16 +261,30 @@ def test_the_steps_recompute_every_change_exactly(
                 assert Catalogue().text(step)
 
 
-def test_every_message_has_its_formula() -> None:
-    modules = (elo_steps, fundox, points, bga, closeness_steps, weekly_steps)
-    messages = {
-        text
-        for module in modules
-        for text in vars(module).values()
-        if isinstance(text, str) and text.endswith(".") and "\n" not in text
-    }
+def extracted() -> Catalog:
+    """Return the messages that a translator would be given, as `xgettext --keyword=message` finds them."""
+    catalog = Catalog()
+    for _, _, text, _, _ in extract_from_dir(ratings.__path__[0], keywords={"message": None}):
+        catalog.add(text)
+    return catalog
 
-    assert messages == {*FORMULAS, *LOOKED_UP} - {GAIN, LOSS}
+
+def test_gettext_finds_every_message_and_each_has_its_formula() -> None:
+    assert {found.id for found in extracted() if found.id} == {*FORMULAS, *LOOKED_UP}
+    assert all(found.python_brace_format for found in extracted() if "{" in found.id)
+
+
+def test_a_translation_by_gettext_is_told_with_its_own_comma() -> None:
+    catalog = extracted()
+    catalog.get(LOSS).string = "Votre cote : {result:.1f}, soit {before:.1f} - {loss:.2f}."
+    compiled = io.BytesIO()
+    write_mo(compiled, catalog)
+    compiled.seek(0)
+    french = Catalogue(GNUTranslations(compiled).gettext, ",")
+
+    text = french.text(Step(LOSS, {"before": 1600.0, "loss": 0.001}, 1599.999))
+
+    assert text == "Votre cote : 1600,0, soit 1600,0 - 0,00."
 
 
 def test_an_explanation_changes_nothing() -> None:
@@ -298,15 +318,6 @@ def test_fundox_is_told_in_the_way_of_its_rule() -> None:
         "You won, bob pays you: 16 x (1 - 0.5855) = +6.63.",
         "Your rating: 1720.00 + 6.63 = 1726.63.",
     ]
-
-
-def test_another_language_has_its_own_texts_and_its_own_comma() -> None:
-    french = {LOSS: "Votre cote : {result:.1f}, soit {before:.1f} - {loss:.2f}."}
-    catalogue = Catalogue(lambda text: french.get(text, text), ",")
-
-    text = catalogue.text(Step(LOSS, {"before": 1600.0, "loss": 0.001}, 1599.999))
-
-    assert text == "Votre cote : 1600,0, soit 1600,0 - 0,00."
 
 
 def test_a_number_that_rounds_to_nothing_has_no_minus() -> None:

@@ -141,7 +141,7 @@ class Scored:
 def steps(own: Own, scored: Scored) -> list[Step]:
     """Return the steps to the rating after the game."""
     made: list[Step] = []
-    if scored.just_before != scored.published:
+    if round(scored.just_before, 2) != round(scored.published, 2):
         made.append(Step(MOVED_SINCE, {"before": scored.published}, scored.just_before))
     made += _own_steps(own)
     fixed = scored.fixed + own.fixed
