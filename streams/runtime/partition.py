@@ -312,8 +312,10 @@ class _Sink:
     def reject(self, item: ConsumerRecord, rejected: Rejected) -> None:
         """Append a rejected record, and log it."""
         position = (item.topic, item.partition, item.offset)
-        extra = about(*position, reason=rejected.reason, game_id=named_game(item.value))
-        log.warning("rejected %s/%d/%d (%s): %s", *position, rejected.reason, rejected, extra=extra)
+        game_id = named_game(item.value)
+        game = "" if game_id is None else f", game {game_id!r}"
+        extra = about(*position, reason=rejected.reason, game_id=game_id)
+        log.warning("rejected %s/%d/%d%s (%s): %s", *position, game, rejected.reason, rejected, extra=extra)
         self._transaction.reject(item, rejected)
 
     def forward(self, item: ConsumerRecord, event: Event) -> None:

@@ -93,7 +93,7 @@ def season_until(now: datetime) -> OutcomeCounts:
 @pytest.mark.parametrize(
     ("moment", "state"),
     [
-        ("2026-11-30T10:00:00Z", "(closed, revision 1)"),
+        pytest.param("2026-11-30T10:00:00Z", "(closed, revision 1)", marks=pytest.mark.soak),
         # The grace time of Paris is over.
         ("2026-11-30T23:00:00Z", "(final)"),
     ],

@@ -99,7 +99,7 @@ def test_there_is_nothing_to_restore_of_a_sound_deployment(worked: Site) -> None
     assert said.count("nothing to restore") == 4
 
 
-@pytest.mark.parametrize("by", [-5, 5])
+@pytest.mark.parametrize("by", [-5, pytest.param(5, marks=pytest.mark.soak)])
 def test_an_offset_that_was_moved(worked: Site, by: int) -> None:
     before = published(worked)
     offsets = worked.committed()
@@ -114,6 +114,7 @@ def test_an_offset_that_was_moved(worked: Site, by: int) -> None:
     assert said.count("nothing to restore") == 3
 
 
+@pytest.mark.soak
 def test_offsets_that_have_expired(worked: Site) -> None:
     before = published(worked)
     delete_group(worked)
@@ -138,6 +139,7 @@ def test_a_changelog_that_was_lost(worked: Site) -> None:
     check_sound(worked)
 
 
+@pytest.mark.soak
 def test_a_changelog_that_was_emptied(worked: Site) -> None:
     before = published(worked)
     empty(worked, worked.settings.changelog_topic)
@@ -159,6 +161,7 @@ def test_changelog_and_offsets_lost_are_no_new_deployment(worked: Site, start_wo
     check_restored(worked, before)
 
 
+@pytest.mark.soak
 def test_rows_that_were_damaged(worked: Site) -> None:
     before = published(worked)
     state = asyncio.run(read_states(worked.settings))[1]

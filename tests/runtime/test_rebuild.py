@@ -102,6 +102,7 @@ def test_a_game_taken_back_beside_a_running_worker(site: Site, start_worker: Sta
     assert site.differences() == []
 
 
+@pytest.mark.soak
 def test_the_right_ratings_are_those_of_a_clean_log(site: Site, broker: Any, tmp_path: Any) -> None:
     clean = Site(broker.bootstrap_servers, tmp_path, f"{site.settings.app_id}-clean")
     games = fifty()
@@ -208,6 +209,7 @@ def test_what_was_forgotten_since_a_rebuild_stops_no_rebuild(site: Site) -> None
     assert site.differences() == []
 
 
+@pytest.mark.soak
 def test_a_void_and_a_version_may_come_before_their_game(site: Site) -> None:
     first, second = game(0, "p1", "p2"), game(1, "p1", "p2")
     site.produce([void(0), {**second, "version": 2, "players": second["players"][::-1]}])

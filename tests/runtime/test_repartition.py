@@ -248,6 +248,7 @@ def test_records_are_copied_as_they_are(site: Site) -> None:
     } <= {(number, number) for number in range(8)}
 
 
+@pytest.mark.soak
 def test_what_lies_in_the_new_partitions_of_a_topic_that_grew_is_moved_too(site: Site) -> None:
     servers, topic = site.settings.bootstrap_servers, site.settings.input_topic
     by_confluent(servers, topic, played("before"), key_of=game_id)
@@ -265,6 +266,7 @@ def test_what_lies_in_the_new_partitions_of_a_topic_that_grew_is_moved_too(site:
     assert new.differences() == []
 
 
+@pytest.mark.soak
 def test_a_deployment_that_is_behind_has_more_to_forward(site: Site) -> None:
     servers, topic = site.settings.bootstrap_servers, site.settings.input_topic
     by_confluent(servers, topic, played("any"), key_of=game_id)

@@ -46,6 +46,7 @@ YEAR_CHANGES = ["2024-W43", "2024-W44", "2025-W10", "2025-W13", "2025-W43", "202
 W45, W46, W47, W48 = "2024-W45", "2024-W46", "2024-W47", "2024-W48"
 
 
+@pytest.mark.soak
 def test_eight_weeks_in_which_clocks_change_with_a_crash(site: Site, start_worker: StartWorker) -> None:
     drive(site, start_worker, AUTUMN, AUTUMN_CHANGES, crashes=[W45])
 
