@@ -1,7 +1,6 @@
-"""`ladderlog import`: CSV and PGN into JSON lines for `rate`, `produce` and `run --games`."""
+"""`ladderlog import`: CSV, JSON and PGN into JSON lines for `rate`, `produce` and `run --games`."""
 
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import click
 from streams.cli.import_options import ChoiceOptions, choice_options
 from streams.cli.options import gathered
 from streams.cli.settings_model import command
+from streams.cli.suggesting import show_suggestion
 from streams.cli.telling import Telling
 from streams.core.ratings import SYSTEMS
 from streams.files.jsonl import DAMAGED, open_lines
@@ -23,23 +23,83 @@ from streams.imports.csv_games import import_csv
 from streams.imports.encodings import find_encoding, looked_at, pieces_of
 from streams.imports.event_sink import LineSink
 from streams.imports.figures import import_ratings
-from streams.imports.mapping import ImportMapping, MappingError, parse_mapping
+from streams.imports.json_games import import_json
+from streams.imports.mapping import FORMATS, ImportMapping, MappingError, parse_mapping
 from streams.imports.pgn import import_pgn
+from streams.imports.presets import merged, preset, read_document
 from streams.imports.sorting import SortedLines
 from streams.runtime.clock import clock_of_environment
 
-_TEXT_OPTIONS = ("ladder", "system", "game_type", "timezone", "delimiter", "decimal", "encoding")
+_TEXT_OPTIONS = (
+    "format",
+    "records",
+    "ladder",
+    "system",
+    "game_type",
+    "timezone",
+    "delimiter",
+    "decimal",
+    "encoding",
+)
 
 
-_IMPORTERS = {"csv": import_csv, "pgn": import_pgn, "ratings": import_ratings}
+_IMPORTERS = {"csv": import_csv, "json": import_json, "pgn": import_pgn, "ratings": import_ratings}
+_ENDINGS = {"pgn": "pgn", "json": "json", "jsonl": "json", "ndjson": "json"}
+
+
+@dataclass(frozen=True)
+class _MappingOptions:
+    """The options that say how to read a file; `mapping` is a file that says the same."""
+
+    preset: str | None
+    presets: Path | None
+    mapping: Path | None
+    format: str | None
+    records: str | None
+    ladder: str | None
+    system: str | None
+    game_type: str | None
+    timezone: str | None
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    no_header: bool
+    time_format: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    values: Sequence[str] = ()
+
+    @property
+    def says_columns(self) -> bool:
+        """Whether somebody has said how to read the file, rightly or not."""
+        return bool(self.preset or self.mapping or self.columns)
+
+    def document(self) -> dict[str, Any]:
+        """Return the document of the preset, with the mapping file's and the options put over it.
+
+        Raises MappingError when the file cannot be read, click.BadParameter for an option.
+        """
+        document: dict[str, Any] = {} if self.preset is None else preset(self.preset, self.presets)
+        if self.mapping is not None:
+            document = merged(document, _read_document(self.mapping))
+        document |= {key: text for key in _TEXT_OPTIONS if (text := getattr(self, key)) is not None}
+        if self.time_format:
+            document["time_format"] = list(self.time_format)
+        if self.no_header:
+            document["header"] = False
+        columns = _column_options(self.columns)
+        if columns:
+            document["columns"] = {**document.get("columns", {}), **columns}
+        if self.values:
+            document["values"] = _with_values(document.get("values", {}), self.values)
+        return document
 
 
 @dataclass(frozen=True)
 class _Job:
-    """Which file to read, in which format, and whether its games are sorted afterwards."""
+    """Which file to read, whether it has figures or games, and whether these are sorted afterwards."""
 
     file: str
-    form: str
+    ratings: bool
     sort: bool
 
     def run(self, mapping: ImportMapping, out: IO[bytes], report: FileReport) -> None:
@@ -47,9 +107,23 @@ class _Job:
         if not self.sort:
             self._convert(mapping, out, report)
             return
-        sorted_lines = SortedLines(out)
+        sorted_lines = SortedLines(out, report)
         self._convert(mapping, sorted_lines, report)
         sorted_lines.finish()
+
+    def run_or_show_how(
+        self, options: _MappingOptions, choices: ChoiceOptions, out: IO[bytes], report: FileReport
+    ) -> None:
+        """Write the file's events; where nobody has said how, and it does not say so itself, tell how to."""
+        document = choices.over(options.document())
+        try:
+            self.run(parse_mapping(document), out, report)
+        except MappingError as error:
+            if self.ratings or self.file == "-" or options.says_columns:
+                raise
+            click.echo(f"Error: {self.file}: {error}", err=True)
+            show_suggestion(self.file, document, options.presets, _format(self.file))
+            sys.exit(1)
 
     def _convert(self, mapping: ImportMapping, out: LineSink, report: FileReport) -> None:
         with open_lines(self.file) as file, file_progress("import", file, "records") as bar:
@@ -64,7 +138,7 @@ class _Job:
                 ordered=self.sort,
                 now=clock_of_environment().now().timestamp(),
             )
-            _IMPORTERS[self.form](conversion)
+            _IMPORTERS["ratings" if self.ratings else mapping.format or _format(self.file)](conversion)
 
     def _in_encoding(
         self, mapping: ImportMapping, lines: IO[bytes], report: FileReport
@@ -82,44 +156,17 @@ class _Job:
         return replace(mapping, encoding=encoding.name), lines
 
 
-@dataclass(frozen=True)
-class _MappingOptions:
-    """The options that say how to read a file; `mapping` is a file that says the same."""
-
-    mapping: Path | None
-    ladder: str | None
-    system: str | None
-    game_type: str | None
-    timezone: str | None
-    delimiter: str | None
-    decimal: str | None
-    encoding: str | None
-    no_header: bool
-    time_format: Sequence[str] = ()
-    columns: Sequence[str] = ()
-    values: Sequence[str] = ()
-
-    def document(self) -> dict[str, Any]:
-        """Return the mapping file's document with the options put over it.
-
-        Raises MappingError when the file cannot be read, click.BadParameter for an option.
-        """
-        document: dict[str, Any] = {} if self.mapping is None else _read_document(self.mapping)
-        document |= {key: text for key in _TEXT_OPTIONS if (text := getattr(self, key)) is not None}
-        if self.time_format:
-            document["time_format"] = list(self.time_format)
-        if self.no_header:
-            document["header"] = False
-        columns = _column_options(self.columns)
-        if columns:
-            document["columns"] = {**document.get("columns", {}), **columns}
-        if self.values:
-            document["values"] = _with_values(document.get("values", {}), self.values)
-        return document
-
-
-@command("import", short_help="Make JSON lines of games in CSV or PGN, or of starting figures.")
-@click.option("--format", "form", type=click.Choice(["csv", "pgn"]), help="Else by the file's ending.")
+@command("import", short_help="Make JSON lines of games in CSV, JSON or PGN, or of starting figures.")
+@click.option("--preset", help="A mapping that comes along, such as lichess or bgstats.")
+@click.option(
+    "--presets",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    envvar="LADDERLOG_PRESETS",
+    show_envvar=True,
+    help="A folder with mappings of yours, by name.",
+)
+@click.option("--format", type=click.Choice(FORMATS), help="Else by the file's ending.")
+@click.option("--records", metavar="PATH", help="Of JSON: where the list of games stands.")
 @click.option("--ratings", is_flag=True, help="The CSV has players' starting figures, not games.")
 @click.option("--ladder", help="The games' ladder, unless a column says it.")
 @click.option(
@@ -160,14 +207,13 @@ def import_command(
     mapping: _MappingOptions,
     choices: ChoiceOptions,
     *,
-    form: str | None,
     ratings: bool,
     out: IO[bytes],
     sort: bool,
     left_out: IO[bytes] | None,
     keep_going: bool,
 ) -> None:
-    """Make JSON lines of the games in FILE: CSV or PGN, also .gz and .zst; `-` is standard input.
+    """Make JSON lines of the games in FILE: CSV, JSON or PGN, also .gz and .zst; `-` is standard input.
 
     \b
     Fields of a game: game_id, ladder, game_type, started_at, ended_at, rated,
@@ -175,15 +221,17 @@ def import_command(
     left_at1, player2 …; result for two players or teams; winner, and loser;
     one row per player: player, rank …
     Fields of --ratings: player, rating, games, week.
-    A field that is not mapped is taken from the column of its own name.
+    A field that is not mapped is taken from the column of its own name. In JSON a column
+    is a path: white.username, players[].name, players[].ref -> people[id].name.
 
+    Of a file that says too little by itself, the command is printed that would read it.
     What cannot be read is named by its line and left out, and the exit status is then 1.
     """  # noqa: D301 - click takes the escape as: leave these lines as they are
-    job = _Job(file, "ratings" if ratings else form or _format(file), sort)
-    telling = Telling("--left-out", left_out)
+    job = _Job(file, ratings, sort)
+    telling = Telling("--left-out", left_out, source=file)
     report = FileReport(telling)
     with _readable(file):
-        job.run(parse_mapping(choices.over(mapping.document())), out, report)
+        job.run_or_show_how(mapping, choices, out, report)
     out.flush()
     telling.end()
     click.echo(report.summary(), err=True)
@@ -204,8 +252,8 @@ def _readable(file: str) -> Iterator[None]:
 
 def _read_document(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return read_document(file.read_text(encoding="utf-8"), str(file))
+    except (OSError, UnicodeDecodeError) as error:
         raise MappingError(f"{file}: {error}") from error
 
 
@@ -232,7 +280,7 @@ def _with_values(values: dict[str, Any], options: Sequence[str]) -> dict[str, An
 
 
 def _format(file: str) -> str:
-    return "pgn" if _unpacked(file).lower().endswith(".pgn") else "csv"
+    return _ENDINGS.get(_unpacked(file).lower().rpartition(".")[2], "csv")
 
 
 def _unpacked(file: str) -> str:

@@ -14,10 +14,19 @@ _SHOWN = 20
 class Telling:
     """Shows the first lines left out with their reasons, and writes all of them to a file, if there is one.
 
-    `option` is the one that names a file for all of them.
+    `option` is the one that names a file for all of them. With the `source` that lines are of, each is told
+    with it and with the reason's name.
     """
 
-    def __init__(self, option: str, file: IO[bytes] | None = None, *, elsewhere: bool = False) -> None:
+    def __init__(
+        self,
+        option: str,
+        file: IO[bytes] | None = None,
+        *,
+        elsewhere: bool = False,
+        source: str | None = None,
+    ) -> None:
+        self._source = source
         self._option = option
         self._file = file
         self._kept = elsewhere or file is not None
@@ -27,9 +36,16 @@ class Telling:
         """Take a line that was left out."""
         self._count += 1
         if self._count <= _SHOWN:
-            click.echo(f"line {left_out.line}: {left_out.message}", err=True)
+            click.echo(self._line(left_out), err=True)
         if self._file is not None:
-            self._file.write(orjson.dumps(left_out._asdict(), option=orjson.OPT_APPEND_NEWLINE))
+            where = {} if self._source is None else {"file": self._source}
+            fields = {**where, **left_out._asdict()}
+            self._file.write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
+
+    def _line(self, left_out: LeftOut) -> str:
+        if self._source is None:
+            return f"line {left_out.line}: {left_out.message}"
+        return f"{self._source}, line {left_out.line}: {left_out.reason}: {left_out.message}"
 
     def end(self) -> None:
         """Say how many more there were."""

@@ -22,6 +22,7 @@ class PassedOverError(LineError):
 
 REASONS = {
     "csv": "the line is not CSV as the header promises",
+    "json": "the line is not JSON",
     "pgn": "a tag is not PGN",
     "encoding": "the bytes are not text in the given encoding",
     "missing": "a cell or tag that every event needs is empty",
@@ -35,6 +36,7 @@ REASONS = {
     "no-result": "no player has a rank or points: nobody knows who won (--without-result keep)",
     "partial-date": "the date has unknown parts (--partial-dates start or end takes it)",
     "bye": "there was no opponent: no game",
+    "solo": "there was one player: no game",
     "unplayed": "the game was not played",
     "forfeit": "the game was decided by forfeit, and these are not asked for, or nobody says who won",
     "skipped": "the row is not one of those asked for (--skip, --only)",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 from streams.core.events import MAX_PLAYERS
 from streams.files.report import FileReport, LineError, PassedOverError
 from streams.imports.conversion import Conversion, present
-from streams.imports.csv_rows import PASSED_OVER, Broken, Column, Row, Table, base_name
+from streams.imports.csv_rows import PASSED_OVER, Broken, Column, GameTable, Row, Table, base_name
 from streams.imports.games import Games
 from streams.imports.mapping import ImportMapping, MappingError
 from streams.imports.moments import Moments
@@ -34,10 +34,15 @@ def import_csv(conversion: Conversion) -> FileReport:
 
     Raises MappingError when mapping and header do not fit; a bad row is left out and told to the report.
     """
-    sink = conversion.sink()
     with Table(conversion.lines, conversion.mapping, FIELDS) as table:
-        for record in _GameReader(table, conversion).records(table):
-            sink.take(record.line, record.make)
+        return write_games(table, conversion)
+
+
+def write_games(table: GameTable, conversion: Conversion) -> FileReport:
+    """Write the games of a table as game-finished lines, and return the report. Raises MappingError."""
+    sink = conversion.sink()
+    for record in _GameReader(table, conversion).records(table):
+        sink.take(record.line, record.make)
     sink.close()
     return conversion.report
 
@@ -69,7 +74,7 @@ class _Group:
 class _GameReader:
     """Makes events of rows, with the columns that this file has."""
 
-    def __init__(self, table: Table, conversion: Conversion) -> None:
+    def __init__(self, table: GameTable, conversion: Conversion) -> None:
         self._conversion = conversion
         self._mapping = conversion.mapping
         self._report = conversion.report
@@ -89,14 +94,17 @@ class _GameReader:
         self._check()
         conversion.report.note("columns: " + ", ".join(self._shown()))
 
-    def records(self, table: Table) -> Iterator[_Record]:
+    def records(self, table: GameTable) -> Iterator[_Record]:
         """Yield the games in the file's order, and the lines that are none."""
-        if self._seats == [""]:
+        if self._seats == [""] and not table.grouped:
             yield from self._grouped(table)
             return
         for item in table:
-            make = partial(_refuse, item) if isinstance(item, Broken) else partial(self._wide_game, item)
-            yield _Record(item.line, make)
+            if isinstance(item, list):
+                yield self._tall_record(_Group(item[0].text("game_id") or "", None, item, len(item)))
+            else:
+                make = partial(_refuse, item) if isinstance(item, Broken) else partial(self._wide_game, item)
+                yield _Record(item.line, make)
 
     def _wide_game(self, row: Row) -> dict[str, Any]:
         """Return the game in one row."""
@@ -182,10 +190,12 @@ class _GameReader:
         game = {**self._common(first), "players": seats}
         return self._games.finish(game, forfeit=False, rated=self._flag(first), line=first.line)
 
-    def _grouped(self, table: Table) -> Iterator[_Record]:
+    def _grouped(self, table: GameTable) -> Iterator[_Record]:
         group: _Group | None = None
         beside: int | None = None
         for item in table:
+            if isinstance(item, list):
+                continue
             keyed = _keyed(item)
             if isinstance(keyed, Broken) and keyed.reason == PASSED_OVER:
                 yield _Record(keyed.line, partial(_refuse, keyed))
@@ -249,6 +259,8 @@ class _GameReader:
             return self._moments.read(text, row.line)
         except ValueError as error:
             raise row.error("time", field, str(error)) from error
+        except LineError as error:
+            raise row.error(error.reason, field, error.message) from error
 
     def _flag(self, row: Row) -> bool | None:
         text = row.text("rated")
@@ -299,7 +311,7 @@ class _GameReader:
             yield f"{name} from {column.label.removeprefix('column ')}"
 
 
-def _seats(table: Table, mapping: ImportMapping) -> list[str]:
+def _seats(table: GameTable, mapping: ImportMapping) -> list[str]:
     """Return the players' numbers, or one empty text for a row per player.
 
     The columns of the other shape are dropped from the table. Raises MappingError when it is neither.
@@ -332,12 +344,13 @@ def _drop_what_others_say(columns: dict[str, Column], mapping: ImportMapping) ->
     Winner and loser count by their names alone where nothing else says who won.
     """
     mapped = {name for name, given in mapping.columns.items() if any(given)}
+    taken = {column for given in mapping.columns.values() for column in given}
     scores = {name for name in columns if base_name(name) in {"points", "rank"} and name != base_name(name)}
-    dropped: set[str] = set()
+    dropped = {name for name in columns.keys() - mapped if name in taken}
     if "result" in mapped:
-        dropped = {name for name in scores - mapped if base_name(name) == "points"}
-    elif scores & mapped:
-        dropped = {"result"}
+        dropped |= scores - mapped
+    elif mapped & (scores | set(SEAT_FIELDS)):
+        dropped.add("result")
     names_two = columns.keys() >= _WON_AND_LOST.keys() and not {"player1", "player"} & columns.keys()
     if (scores or "result" in columns) and not names_two and not mapped & _WON_AND_LOST.keys():
         dropped |= _WON_AND_LOST.keys()

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Self
+from typing import IO, Protocol, Self
 
 from streams.core.events import MAX_PLAYERS
 from streams.files.report import LineError, PassedOverError
@@ -14,6 +14,8 @@ from streams.imports.mapping import ImportMapping, MappingError
 
 # The reason of rows that are not asked for.
 PASSED_OVER = "skipped"
+SOLO = "solo"
+_NO_GAMES = {PASSED_OVER, SOLO}
 _GUESSED = ",;\t|"
 _NUMBERED = re.compile(r"([a-z_]+?)([1-9]\d?)?")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
@@ -31,7 +33,7 @@ class Broken:
 
     def error(self) -> LineError:
         """Return what a record is that is made of it."""
-        kind = PassedOverError if self.reason == PASSED_OVER else LineError
+        kind = PassedOverError if self.reason in _NO_GAMES else LineError
         return kind(self.reason, self.message, self.line)
 
 
@@ -114,12 +116,24 @@ class Row:
         return f"set {field}" if column is None else column.label
 
 
+class GameTable(Protocol):
+    """Where the games of a file come from: rows, or the rows of a game together when it is `grouped`."""
+
+    grouped: bool
+    columns: dict[str, Column]
+
+    def __iter__(self) -> Iterator["Row | list[Row] | Broken"]:
+        """Yield what stands in the file, in its order."""
+
+
 class Table:
     """A CSV file bound to fields: its rows, and the lines that are none.
 
-    `fields` are the names that columns may have; those ending in `1` may have any number from 1 to 32. As a
-    context it leaves the file to whoever opened it.
+    `fields` are the names that columns may have; those ending in `1` may have any number from 1 to 32. There
+    are none where the cells alone are looked at. As a context it leaves the file to whoever opened it.
     """
+
+    grouped = False
 
     def __init__(self, lines: IO[bytes], mapping: ImportMapping, fields: Sequence[str]) -> None:
         self._mapping = mapping
@@ -132,14 +146,14 @@ class Table:
         if mapping.comment is not None:
             texts = _uncommented(texts, mapping.comment)
         self._reader = csv.reader(texts, delimiter=self.delimiter, strict=True)
-        self._header = self._read_header(first)
-        self.columns = _bind(self._header, mapping, fields)
-        self._skip = _conditions("skip", mapping.skip, self._header)
-        self._only = _conditions("only", mapping.only, self._header)
+        self.header = self._read_header(first)
+        self.columns = _bind(self.header, mapping, fields) if fields else {}
+        self._skip = _conditions("skip", mapping.skip, self.header)
+        self._only = _conditions("only", mapping.only, self.header)
 
     def __iter__(self) -> Iterator[Row | Broken]:
         reader = self._reader
-        width = len(self._header)
+        width = len(self.header)
         while True:
             line = self._before + reader.line_num + 1
             try:
@@ -253,25 +267,32 @@ def _check_encoded(text: str, label: str, encoding: str, line: int) -> None:
 
 
 def _bind(header: list[str], mapping: ImportMapping, fields: Sequence[str]) -> dict[str, Column]:
+    check_fields(mapping, fields)
     columns: dict[str, Column] = {}
     for field, names in mapping.columns.items():
-        if not _is_field(field, fields):
-            raise MappingError(f"columns.{field}: no such field; there are {', '.join(fields)}")
         if any(names):
             columns[field] = _column(field, names, header)
     for name in dict.fromkeys(header):
-        if name not in mapping.columns and _is_field(name, fields):
+        if name not in mapping.columns and is_field(name, fields):
             columns[name] = _column(name, (name,), header)
-    for key, named in (("values", mapping.values), ("set", mapping.constants)):
-        for field in named:
-            if field not in map(base_name, fields) and not _is_field(field, fields):
-                raise MappingError(
-                    f"{key}.{field}: no such field; there are {', '.join(map(base_name, fields))}"
-                )
     return columns
 
 
-def _is_field(name: str, fields: Sequence[str]) -> bool:
+def check_fields(mapping: ImportMapping, fields: Sequence[str]) -> None:
+    """Raise MappingError when a mapping names a field that there is not."""
+    for field in mapping.columns:
+        if not is_field(field, fields):
+            raise MappingError(f"columns.{field}: no such field; there are {', '.join(fields)}")
+    for key, named in (("values", mapping.values), ("set", mapping.constants)):
+        for field in named:
+            if field not in map(base_name, fields) and not is_field(field, fields):
+                raise MappingError(
+                    f"{key}.{field}: no such field; there are {', '.join(map(base_name, fields))}"
+                )
+
+
+def is_field(name: str, fields: Sequence[str]) -> bool:
+    """Say whether there is a field of that name, with or without a player's number."""
     match = _NUMBERED.fullmatch(name)
     if match is None:
         return False

@@ -9,6 +9,7 @@ import orjson
 from streams.core.events import Game, RatingImported, Rejected
 from streams.files.report import FileReport, LineError, PassedOverError
 from streams.imports.names import Names
+from streams.imports.simultaneous import Simultaneous
 from streams.wire.decode import decode_line
 
 # An id that comes back is a mistake of the file: rows of one game that do not stand together, or the same
@@ -44,6 +45,7 @@ class EventSink:
         self._ordered = ordered
         self._seen: dict[tuple[str, ...], int] = {}
         self._last: dict[str, float] = {}
+        self._simultaneous = Simultaneous()
         self._names = Names()
         self._now = now
 
@@ -67,12 +69,15 @@ class EventSink:
         for remark in self._names.remarks():
             self.report.note(remark)
         self._progress.update(self.report.read % _PROGRESS_STEP)
+        self._simultaneous.close()
+        note_players(self._simultaneous, self.report)
 
     def _write(self, fields: dict[str, Any], line: int) -> None:
         text = orjson.dumps(fields)
         event = decode_line(text)
         if isinstance(event, Game):
             self._once((event.ladder, event.game_id), line, f"game {event.game_id!r}")
+            self._doubt_time(event, line)
             self._keep_time(event, line)
             self._names.add(event.players)
         elif isinstance(event, RatingImported):
@@ -90,10 +95,24 @@ class EventSink:
             del self._seen[next(iter(self._seen))]
 
     def _keep_time(self, game: Game, line: int) -> None:
-        if game.ended_epoch < self._last.get(game.ladder, game.ended_epoch) and not self._ordered:
+        if self._ordered:
+            return
+        if game.ended_epoch < self._last.get(game.ladder, game.ended_epoch):
             self.report.note(OUT_OF_ORDER, line)
         self._last[game.ladder] = game.ended_epoch
+        self._simultaneous.take(game.ladder, game.ended_epoch, game.players)
+
+    def _doubt_time(self, game: Game, line: int) -> None:
         if game.ended_epoch > self._now + _DAY:
             self.report.note(IN_THE_FUTURE, line)
         elif 0 <= game.ended_epoch < _YEAR:
             self.report.note(IN_1970, line)
+
+
+def note_players(simultaneous: Simultaneous, report: FileReport) -> None:
+    """Note how many games have a player who ended another one at the same moment, if there are any."""
+    if simultaneous.of_a_player:
+        report.note(
+            "games of a player who ended another one at the same moment; ratings depend on which is first: "
+            f"{simultaneous.of_a_player}"
+        )

@@ -20,7 +20,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
-_TEXTS = ("ladder", "system", "game_type", "timezone", "delimiter", "decimal", "encoding")
+FORMATS = ("csv", "pgn", "json")
+_TEXTS = (
+    *("format", "ladder", "system", "game_type", "timezone", "delimiter", "decimal", "encoding", "records"),
+)
 _CHOICES = {
     "forfeits": ("rated", "unrated", "skip"),
     "partial_dates": ("start", "end", "skip"),
@@ -28,7 +31,7 @@ _CHOICES = {
 }
 _FLAGS = ("header", "rated", "trim", "nfc", "casefold")
 _TABLES = ("columns", "values", "set", "skip", "only", "aliases")
-_KEYS = (*_TEXTS, "time_format", "comment", *_CHOICES, *_FLAGS, *_TABLES)
+_KEYS = ("about", *_TEXTS, "time_format", "comment", *_CHOICES, *_FLAGS, *_TABLES)
 
 
 class MappingError(Exception):
@@ -40,10 +43,11 @@ class ImportMapping:
     """How to read a file. `columns` gives the columns of a field, `values` what a cell's text stands for.
 
     A field that is not in `columns` is taken from the column of its own name. `delimiter` None: the one the
-    first line has most of. `encoding_given`: somebody said so. `ladder`, `system` and `game_type` are for
-    files that do not say them, and `constants` are for any field. `skip` leaves rows aside that have one of
-    the texts in a column, and `only` all others. `rated` is said of all games. Names are changed in this
-    order: `trim`, `nfc`, `casefold`, `aliases`.
+    first line has most of. `encoding_given`: somebody said so. `format` None: by the file's ending.
+    `records`, of JSON: the path to the games. `ladder`, `system` and `game_type` are for files that do not
+    say them, and `constants` are for any field. `skip` leaves rows aside that have one of the texts in a
+    column, and `only` all others. `rated` is said of all games. Names are changed in this order: `trim`,
+    `nfc`, `casefold`, `aliases`.
     """
 
     ladder: str | None = None
@@ -57,6 +61,8 @@ class ImportMapping:
     decimal: str = "."
     encoding: str = "utf-8"
     encoding_given: bool = False
+    format: str | None = None
+    records: str | None = None
     header: bool = True
     comment: str | None = None
     constants: Mapping[str, str] = field(default_factory=dict)
@@ -112,6 +118,8 @@ def _plain_values(document: Mapping[str, Any], texts: Mapping[str, str]) -> dict
 
 def _checked(texts: Mapping[str, str]) -> dict[str, Any]:
     checked: dict[str, Any] = {}
+    if "format" in texts and texts["format"] not in FORMATS:
+        raise MappingError(f"format: expected {' or '.join(FORMATS)}, not {texts['format']!r}")
     if "delimiter" in texts:
         checked["delimiter"] = _delimiter(texts["delimiter"])
     if "encoding" in texts:

@@ -16,6 +16,7 @@ from streams.files.report import FileReport, LineError, PassedOverError
 from streams.imports.conversion import Conversion, present
 from streams.imports.encodings import plain_pieces
 from streams.imports.games import Games
+from streams.imports.links import link_id
 from streams.imports.mapping import ImportMapping, MappingError
 from streams.imports.moments import DATE_ONLY, PARTIAL_TAKEN, chosen_day, partial_days, place, utc_text
 from streams.imports.pgn_reader import TagSection, read_tag_sections
@@ -37,10 +38,6 @@ _ZONES = {
 _HOURS_A_DAY = 24
 _FIELDS_WITH_VALUES = ("result", "rated")
 _CONSTANTS = ("ladder", "game_type")
-_LINK_ID = re.compile(
-    r"https?://(?:lichess\.org/(\w{8})(?:/white|/black)?"
-    r"|(?:www\.)?chess\.com/(?:(?:live|daily)/)?game/(?:(?:live|daily)/)?(\d+))/?"
-)
 _PLAIN = ("standard", "from position")
 
 START_ONLY = "games that tell only when they began, taken as their end"
@@ -166,9 +163,9 @@ class _PgnReader:
         if given is not None:
             return given
         for tag in ("Link", "GameURL", "Site"):
-            link = _LINK_ID.fullmatch(section.text(tag) or "")
-            if link is not None:
-                return link[1] or link[2]
+            game_id = link_id(section.text(tag) or "")
+            if game_id is not None:
+                return game_id
         return self._conversion.made_id(section.line)
 
     def _rated(self, section: TagSection) -> bool | None:

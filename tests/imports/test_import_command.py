@@ -15,7 +15,7 @@ from streams.core.rules import parse_ladders
 from streams.files.jsonl import open_lines
 from streams.files.progress import progress
 from streams.files.rate import RateFiles, rate_lines
-from streams.imports import SortedLines, import_csv, import_ratings
+from streams.imports import import_csv, import_ratings
 
 HEADER = "game_id,ended_at,player1,player2,result\n"
 RULES = parse_ladders({"ladders": {"chess": {"systems": ["fundox"]}}})
@@ -46,27 +46,6 @@ def test_every_written_line_is_rated() -> None:
     assert [change["game_id"] for change in changes[1:]] == ["g1", "g1", "g2", "g2"]
 
 
-def test_sorted_games_come_by_their_end_and_equal_ones_as_they_came() -> None:
-    text = HEADER + "c,2026-11-27,a,b,1-0\na,2026-11-25T00:00:00.5,a,b,1-0\nb,2026-11-26,a,b,1-0\n"
-    text += "z,2026-11-25,a,b,1-0\ny,2026-11-25,a,b,1-0\n"
-    unsorted, out = imported_by(import_csv, text, "games", {}), io.BytesIO()
-    lines = SortedLines(out)
-    for line in unsorted.out.getvalue().splitlines(keepends=True):
-        lines.write(line)
-    lines.finish()
-
-    assert [orjson.loads(line)["game_id"] for line in out.getvalue().splitlines()] == [
-        "z",
-        "y",
-        "a",
-        "b",
-        "c",
-    ]
-    assert unsorted.notes[
-        "games that ended before the game above them; ratings depend on the order (--sort)"
-    ] == (2, 3)
-
-
 def test_the_command_writes_reports_and_fails_when_something_was_left_out(tmp_path: Path) -> None:
     file = tmp_path / "club.csv.gz"
     out = tmp_path / "games.jsonl"
@@ -85,11 +64,12 @@ def test_the_command_writes_reports_and_fails_when_something_was_left_out(tmp_pa
     result = command(*options)
 
     assert result.exit_code == 1, result.output
-    assert "line 3: column 'Date': 'never'" in result.output
+    assert f"{file}, line 3: time: column 'Date': 'never'" in result.output
     assert "3 read: 2 written, 1 left out" in result.output
     with open_lines(str(out)) as lines:
         assert [orjson.loads(line)["game_id"] for line in lines] == ["club-4", "club-2"]
-    assert orjson.loads(left_out.read_bytes())["line"] == 3
+    left = orjson.loads(left_out.read_bytes())
+    assert (left["file"], left["line"], left["reason"]) == (str(file), 3, "time")
     assert command("--keep-going", *options).exit_code == 0
 
 

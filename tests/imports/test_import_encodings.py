@@ -109,7 +109,7 @@ def test_a_bad_byte_in_a_file_of_utf_8_loses_the_row_that_needs_it_only(tmp_path
     result = imported(tmp_path / "club.csv", content)
 
     assert (result.exit_code, players(result)) == (1, ["Zoé", "Zoé"])
-    assert "line 4: column 'player1'" in result.stderr
+    assert "line 4: encoding: column 'player1'" in result.stderr
 
 
 def test_what_was_looked_at_is_read_again() -> None:
