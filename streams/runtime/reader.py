@@ -40,11 +40,12 @@ def new_reader(
 async def reading(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
     """Yield a started reader, and stop it at the end of the block."""
     reader = new_reader(connection)
-    await reader.start()
     try:
+        await reader.start()
         yield reader
     finally:
-        await reader.stop()
+        # Also when whoever waits here is told once more to stop.
+        await asyncio.shield(reader.stop())
 
 
 async def end_offset(reader: AIOKafkaConsumer, tp: TopicPartition) -> int:

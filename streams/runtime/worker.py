@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,6 +140,7 @@ def _attach(
         clock_of_environment(),
         _fencings(settings, options),
     )
+    watches = _Watches()
     # Without acks, or Faust would take what lies within a fetch for a gap, and keep every gap for ever.
     games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions, acks=False)
 
@@ -157,6 +158,9 @@ def _attach(
     @app.on_before_shutdown.connect
     async def stop(_app: faust.App, **_: Any) -> None:
         await assignment.stop()
+        await watches.stop()
+        # What Kafka's client leaves open now ends with the process, and is no error.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
     @app.agent(games)
     async def rate(stream: Any) -> None:
@@ -164,7 +168,7 @@ def _attach(
         async for event in stream.noack().events():
             assignment.deliver(event.message.tp.partition, event.value)
 
-    _attach_tasks(app, settings, assignment, options)
+    _attach_tasks(app, settings, assignment, watches, options)
 
 
 def _fencings(settings: Settings, options: WorkerOptions) -> Callable[[], None]:
@@ -176,36 +180,64 @@ def _fencings(settings: Settings, options: WorkerOptions) -> Callable[[], None]:
     return fencings.note
 
 
-def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, options: WorkerOptions) -> None:
+def _attach_tasks(
+    app: faust.App, settings: Settings, assignment: Assignment, watches: "_Watches", options: WorkerOptions
+) -> None:
     @app.timer(interval=_TICK_SECONDS)
     async def weeks() -> None:
         if options.writes_input:
             assignment.tick()
 
     @app.task
-    async def report() -> None:
-        await _report(app, assignment)
-
-    @app.task
     async def watch() -> None:
-        await _watch(app, settings, assignment)
+        await watches.run(_watches(app, settings, assignment, options))
 
-    @app.task
-    async def watch_topics() -> None:
-        await _watch_topics(app, settings, assignment)
 
+def _watches(
+    app: faust.App, settings: Settings, assignment: Assignment, options: WorkerOptions
+) -> list[Coroutine[Any, Any, None]]:
+    """Return what goes on beside the partitions for as long as the worker runs."""
+    watches = [
+        _report(app, assignment),
+        _watch(app, settings, assignment),
+        _watch_topics(app, settings, assignment),
+        _watch_layout(app, settings, assignment),
+    ]
     if options.listening is not None:
-        listening = options.listening
+        watches.append(_show(app, settings, assignment, options.listening))
+    return watches
 
-        @app.task
-        async def show() -> None:
-            async with reading(settings.connection) as reader:
-                backlog = BacklogProbe(reader, settings.connection, clock_of_environment())
-                await observe(app, assignment, backlog, listening)
 
-    @app.task
-    async def watch_layout() -> None:
-        await _watch_layout(app, settings, assignment)
+class _Watches:
+    """Tasks that are stopped, and their connections closed, before Faust stops whatever it finds."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stopped = False
+
+    async def run(self, watches: Iterable[Coroutine[Any, Any, None]]) -> None:
+        """Run all until they are stopped. Raises what one of them raises."""
+        self._tasks = [asyncio.create_task(watch) for watch in watches]
+        try:
+            await asyncio.gather(*self._tasks)
+        except asyncio.CancelledError:
+            if not self._stopped:
+                raise
+
+    async def stop(self) -> None:
+        """Stop all, each with what it has opened."""
+        self._stopped = True
+        for task in self._tasks:
+            if not task.cancelling():
+                task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _show(app: faust.App, settings: Settings, assignment: Assignment, listening: Listening) -> None:
+    """Show metrics and health."""
+    async with reading(settings.connection) as reader:
+        backlog = BacklogProbe(reader, settings.connection, clock_of_environment())
+        await observe(app, assignment, backlog, listening)
 
 
 async def _watch_topics(app: faust.App, settings: Settings, assignment: Assignment) -> None:
