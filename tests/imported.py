@@ -33,7 +33,9 @@ class Imported:
         return {text.split(",")[0]: (note.count, note.line) for text, note in self.report.notes.items()}
 
 
-class _NoProgress:
+class NoProgress:
+    """A bar that nobody sees."""
+
     def update(self, count: int) -> None:
         """Show nothing."""
 
@@ -45,7 +47,7 @@ def imported_by(
     content = text.encode() if isinstance(text, str) else text
     result = Imported()
     document = parse_mapping({"ladder": "chess", **mapping})
-    importer(Conversion(io.BytesIO(content), document, result.out, _NoProgress(), result.report, name))
+    importer(Conversion(io.BytesIO(content), document, result.out, NoProgress(), result.report, name))
     report = result.report
     assert report.read == report.written + report.passed_over_total + report.left_out_total
     assert report.passed_over_total + report.left_out_total == len(result.left_out)

@@ -62,11 +62,15 @@ def chosen_day(text: str, days: tuple[date, date], which: str) -> date:
 
 def utc_text(moment: datetime) -> str:
     """Return a moment as RFC 3339 in UTC."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat().removesuffix("+00:00") + "Z"
 
 
 def place(local: datetime, zone: tzinfo) -> tuple[datetime, str | None]:
     """Return the moment of a local time, and what is to be noted of it at a change of clocks."""
+    if zone is UTC:
+        return local.replace(tzinfo=UTC), None
     first = local.replace(tzinfo=zone, fold=0)
     moment = first.astimezone(UTC)
     if first.utcoffset() == local.replace(tzinfo=zone, fold=1).utcoffset():

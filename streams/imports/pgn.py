@@ -9,7 +9,7 @@ the mapping's zone.
 import re
 from collections import Counter
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from streams.files.report import FileReport, LineError, PassedOverError
@@ -265,13 +265,22 @@ def _clock(match: re.Match[str]) -> time | None:
 
 
 def _day(section: TagSection, tag: str) -> date:
-    match = _DATE.fullmatch(section.text(tag) or "")
+    day = _date(section.text(tag) or "")
+    if day is None:
+        raise section.error("time", tag, "not a full date such as 2026.11.29")
+    return day
+
+
+# Games of a day stand together, or those of a tournament's days.
+@lru_cache(maxsize=1000)
+def _date(text: str) -> date | None:
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None
     try:
-        if match is not None:
-            return date(int(match[1]), int(match[2]), int(match[3]))
+        return date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
-        pass
-    raise section.error("time", tag, "not a full date such as 2026.11.29")
+        return None
 
 
 def _zone(section: TagSection, tag: str, name: str) -> tzinfo:

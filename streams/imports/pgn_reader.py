@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from streams.files.report import LineError
+from streams.imports.mapping import MappingError
 
 _NAME = rb"\[\s*([A-Za-z0-9][\w+#=:-]*)\s+"
 _TAG = re.compile(_NAME + rb'"(.*)"\s*\]\s*')
 _TAGS = re.compile(_NAME + rb'"((?:[^"\\]|\\.)*)"\s*\]')
 # What nearly every tag is: alone in its line, and without a quote or a backslash in its value.
-_USUAL_TAG = re.compile(rb'\[(\w+) "([^"\\\n]*)"\] *\n')
+_USUAL_TAG = re.compile(r'\[(\w+) "([^"\\\n]*)"\] *\n', re.ASCII)
+_USUAL_BYTES = re.compile(_USUAL_TAG.pattern.encode())
 _USUAL_TAGS = re.compile(rb'(?:\[\w+ "[^"\\\n]*"\] *\n)+')
 _ESCAPED = re.compile(r'\\(["\\])')
 _BOM = b"\xef\xbb\xbf"
@@ -28,6 +30,8 @@ _UNKNOWN = frozenset(("", "?", "-"))
 # A result, or the end of one, behind the moves; a comment may follow it.
 _ENDING = re.compile(rb"(\S+)\s*(?:\{[^{}]*\}\s*)*\Z")
 _ENDING_BYTES = 1000
+# What has no line ends for so many bytes is something else; the longest games have a hundredth of that.
+_LONGEST_LINE = 1 << 24
 
 
 @dataclass
@@ -64,29 +68,29 @@ class TagSection:
     line: int
     encoding: str = "utf-8"
     fault: LineError | None = None
-    _values: dict[bytes, bytes] = field(default_factory=dict)
+    # Bytes where a line is no text.
+    _values: dict[str, str | bytes] = field(default_factory=dict)
     _lines: list[_Lines] = field(default_factory=list)
     _moves: bytes = b""
 
     def __contains__(self, name: str) -> bool:
         """Say whether there is such a tag, whatever its value."""
-        return name.encode() in self._values
+        return name in self._values
 
     def value(self, name: str) -> str | None:
         """Return a tag's value; None when it is absent. Raises LineError when its bytes are no text."""
-        raw = self._values.get(name.encode())
-        if raw is None:
-            return None
+        value = self._values.get(name)
+        if not isinstance(value, bytes):
+            return value
         try:
-            text = raw.decode(self.encoding)
+            return _text(value, self.encoding)
         except UnicodeDecodeError as error:
-            shown = raw.decode("ascii", errors="backslashreplace")
+            shown = value.decode("ascii", errors="backslashreplace")
             raise LineError(
                 "encoding",
                 f'[{name} "{shown}"] is not text in {self.encoding} (another one: --encoding)',
                 self.line_of(name),
             ) from error
-        return _ESCAPED.sub(r"\1", text) if "\\" in text else text
 
     def text(self, name: str) -> str | None:
         """Return a tag's value; None when it is absent, empty or says that it is not known."""
@@ -97,11 +101,11 @@ class TagSection:
     def tags(self) -> dict[str, Tag]:
         """Return all tags by name, which takes its time; bytes that are no text are escaped."""
         return {
-            raw.decode(): Tag(
-                _ESCAPED.sub(r"\1", value.decode(self.encoding, errors="backslashreplace")),
-                self.line_of(raw.decode()),
+            name: Tag(
+                _text(value, self.encoding, "backslashreplace") if isinstance(value, bytes) else value,
+                self.line_of(name),
             )
-            for raw, value in self._values.items()
+            for name, value in self._values.items()
         }
 
     def line_of(self, name: str) -> int:
@@ -192,10 +196,10 @@ class _Scanner:
         line = self._line
         usual = _USUAL_TAGS.match(lines, position)
         if usual is not None:
-            end = usual.end()
-            pairs = _USUAL_TAG.findall(lines, position, end)
+            end, block = usual.end(), usual[0]
+            pairs = _usual_tags(block, self._encoding)
             values = dict(pairs)
-            section = TagSection(line, self._encoding, None, values, [_Lines(line, lines[position:end])])
+            section = TagSection(line, self._encoding, None, values, [_Lines(line, block)])
             # A tag twice may be two games without moves: they are looked at line by line.
             if len(values) == len(pairs) and not self._goes_on_with(section):
                 self._line += len(pairs)
@@ -237,13 +241,18 @@ class _Scanner:
 
 
 def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield pieces of whole lines that end with a line feed, and no byte order mark before a tag."""
+    """Yield pieces of whole lines that end with a line feed, and no byte order mark before a tag.
+
+    Raises MappingError where there are no lines.
+    """
     rest = b""
     for piece in pieces:
         text = rest + piece
         # A CR at the end may be half of a line's end.
         end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
         rest = text[end:]
+        if len(rest) > _LONGEST_LINE:
+            raise MappingError(f"a line of more than {_LONGEST_LINE >> 20} MiB: this is no PGN")
         if end:
             yield _plain_lines(text[:end])
     if rest:
@@ -258,14 +267,28 @@ def _plain_lines(text: bytes) -> bytes:
     return text
 
 
+def _usual_tags(block: bytes, encoding: str) -> list[tuple[str, str | bytes]]:
+    """Return names and values of usual tags; the values as bytes where one of them is no text."""
+    try:
+        return _USUAL_TAG.findall(block.decode(encoding))
+    except UnicodeDecodeError:
+        return [(name.decode(), value) for name, value in _USUAL_BYTES.findall(block)]
+
+
+def _text(value: bytes, encoding: str, errors: str = "strict") -> str:
+    """Return a value as text, without what escapes quotes in it. Raises UnicodeDecodeError."""
+    return _ESCAPED.sub(r"\1", value.decode(encoding, errors))
+
+
 def _read_tag_line(line: bytes, number: int, encoding: str) -> TagSection:
     text = line.rstrip()
     section = TagSection(number, encoding, _lines=[_Lines(number, text)])
     whole = _TAG.fullmatch(text)
     if whole is not None and not (b'"]' in whole[2] or b'" ]' in whole[2]):
-        section._values[whole[1]] = whole[2]  # noqa: SLF001 - it is made here
+        section._values[whole[1].decode()] = whole[2]  # noqa: SLF001 - it is made here
     elif not _TAGS.sub(b"", text).strip():
-        section._values.update(_TAGS.findall(text))  # noqa: SLF001 - it is made here
+        pairs = [(name.decode(), value) for name, value in _TAGS.findall(text)]
+        section._values.update(pairs)  # noqa: SLF001 - it is made here
     else:
         shown = text.decode(encoding, errors="backslashreplace")
         section.fault = LineError("pgn", f'{shown!r} is not a tag such as [White "Ann"]', number)

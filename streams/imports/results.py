@@ -5,6 +5,7 @@ never be noticed.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from streams.files.report import LineError, PassedOverError
@@ -77,6 +78,7 @@ def read_result(text: str | None, label: str, decimal: str = ".", *, nil_is_forf
     return result
 
 
+@lru_cache(maxsize=1000)
 def _scores(plain: str, decimal: str) -> Result | None:
     """Return what a score, or one for each set, says; None when it is neither."""
     if decimal == ",":

@@ -4,6 +4,7 @@ Case, surrounding brackets and spaces do not matter.
 """
 
 import re
+from functools import lru_cache
 
 # Who has no opponent in a round is paired with one of these.
 _BYES = frozenset(("", "-", "--", "bye", "the bye", "no opponent", "spielfrei", "exempt", "oversidder"))
@@ -42,6 +43,8 @@ _EVENT = re.compile(
 _UNRATED = re.compile(r"\bunrated\b", re.IGNORECASE)
 
 
+# The same few words come again and again, and so do the names of a club.
+@lru_cache(maxsize=10_000)
 def _plain(text: str) -> str:
     return " ".join(text.strip().strip("()[]<>").split()).casefold()
 
@@ -76,6 +79,7 @@ def rated_flag(text: str) -> bool | None:
     return _FLAGS.get(_plain(text))
 
 
+@lru_cache(maxsize=1000)
 def rated_event(event: str) -> bool | None:
     """Return whether the name of an event says that its games are rated; None when it says neither."""
     said = _EVENT.fullmatch(event.strip())

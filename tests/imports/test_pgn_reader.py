@@ -1,14 +1,19 @@
 """Where tags and games begin in PGN, however the file is cut, and whatever ends its lines."""
 
+import io
+import os
+import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from imported import imported_by
+from imported import NoProgress, imported_by
 
 from streams.files.report import LineError
-from streams.imports import import_pgn
+from streams.imports import Conversion, MappingError, import_pgn, parse_mapping
 from streams.imports.pgn_reader import TagSection, read_tag_sections
 
 GAMES = """[Event "Club evening"]
@@ -93,6 +98,47 @@ def test_lines_of_any_kind_are_read_alike_in_pieces_of_any_size(
     plain = "".join(f"{line}\n" for line in lines).encode()
 
     assert sections(list(cut(mixed, size))) == sections(list(plain.splitlines(keepends=True)))
+
+
+class Endless(io.RawIOBase):
+    """A file of many megabytes that nobody has to keep."""
+
+    def __init__(self, game: bytes, count: int) -> None:
+        self._games = (game.replace(b"NUMBER", b"%d" % number) for number in range(count))
+        self._rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        while len(self._rest) < size and (game := next(self._games, b"")):
+            self._rest += game
+        text, self._rest = self._rest[:size], self._rest[size:]
+        return text
+
+
+def test_a_hundred_megabytes_take_a_few_of_memory() -> None:
+    moves = b"1. e4 { [%clk 0:00:30] } 1... e5\n" * 3000
+    game = (
+        b'[Event "x"]\n[GameId "g-NUMBER"]\n[White "a"]\n[Black "b"]\n[Date "2026.11.25"]\n[Result "1-0"]\n\n'
+    )
+    content = Endless(game + moves + b"1-0\n\n", 1000)
+    with Path(os.devnull).open("wb") as out:
+        conversion = Conversion(
+            cast(IO[bytes], content), parse_mapping({"ladder": "chess"}), out, NoProgress()
+        )
+        tracemalloc.start()
+        try:
+            report = import_pgn(conversion)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+    assert report.written == 1000
+    assert peak < 8_000_000
+
+
+def test_what_has_no_lines_is_said_to_be_no_pgn() -> None:
+    with pytest.raises(MappingError, match="a line of more than 16 MiB: this is no PGN"):
+        sections([b"x" * (1 << 20)] * 17)
 
 
 def test_a_byte_order_mark_before_any_game_is_no_text() -> None:
