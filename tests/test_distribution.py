@@ -115,6 +115,12 @@ def test_the_wheel_has_the_schemas_the_example_ladders_and_the_marker_of_types(w
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
 
+    presets = {
+        path.relative_to(PROJECT).as_posix()
+        for path in (PROJECT / "streams" / "imports" / "presets").glob("*.toml")
+    }
+    assert presets
+    assert presets - names == set()
     assert {"streams/ladders.toml", "streams/py.typed"} | schemas | modules <= names
     assert [name for name in names if not name.startswith(("streams/", "ladderlog-"))] == []
     assert [name for name in names if "__pycache__" in name or name.endswith(".pyc")] == []

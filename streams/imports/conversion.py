@@ -9,7 +9,7 @@ from streams.files.report import FileReport
 from streams.imports.event_sink import EventSink, LineSink
 from streams.imports.mapping import ImportMapping
 
-_NO_ID = "games without an id; theirs is the file's name and their line, so keep both"
+_NO_ID = "games without an id; theirs is the file's name and their {}, so keep both"
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Conversion:
         """Return what writes the events."""
         return EventSink(self.out, self.progress, self.report, ordered=self.ordered, now=self.now)
 
-    def made_id(self, line: int) -> str:
-        """Return the id of a game that has none, and note that."""
-        self.report.note(_NO_ID, line)
-        return f"{self.name}-{line}"
+    def made_id(self, line: int, number: int | None = None) -> str:
+        """Return the id of a game that has none, and note that; its number, where games share a line."""
+        self.report.note(_NO_ID.format("line" if number is None else "number"), line)
+        return f"{self.name}-{line if number is None else number}"
 
 
 def present(fields: Mapping[str, Any]) -> dict[str, Any]:

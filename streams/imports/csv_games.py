@@ -221,7 +221,7 @@ class _GameReader:
 
     def _common(self, row: Row) -> dict[str, Any]:
         game = {
-            "game_id": row.identifier("game_id") or self._conversion.made_id(row.line),
+            "game_id": row.identifier("game_id") or self._conversion.made_id(row.line, row.record),
             "ladder": row.identifier("ladder") or self._mapping.ladder or row.required("ladder"),
             "game_type": row.identifier("game_type") or self._mapping.game_type,
             "started_at": self._time(row, "started_at"),

@@ -53,6 +53,8 @@ class Row:
     cells: Sequence[str]
     columns: Mapping[str, Column]
     mapping: ImportMapping
+    # Which game it is, where that and not the line tells games apart.
+    record: int | None = None
 
     def text(self, field: str) -> str | None:
         """Return a field's text without surrounding spaces; None when it is empty or has no column."""

@@ -23,7 +23,6 @@ from streams.imports.winners import Seat, finish_seats
 WON = "won"
 HIGHEST_WINS = "highest_wins"
 JSON_FIELDS = (*FIELDS, WON, HIGHEST_WINS)
-NO_ID = "games without an id; theirs is the file's name and their number, so keep both"
 _PAIR = 2
 
 Cells = dict[str, str]
@@ -46,7 +45,7 @@ def import_json(conversion: Conversion) -> FileReport:
 class _JsonRow(Row):
     """A row that knows where it stands in the document."""
 
-    place: str
+    place: str = ""
 
     def label(self, field: str) -> str:
         """Return how messages call a field's path."""
@@ -135,12 +134,12 @@ class JsonTable:
             self._decide(rows)
         except LineError as error:
             return Broken(record.line, error.reason, f"{place}{error.message}")
-        game_id = id_of_link(rows[0]["game_id"]) or self._made_id(record.line, number)
+        game_id = id_of_link(rows[0]["game_id"])
         made: list[Row] = []
         for cells in rows:
             cells["game_id"] = game_id
             texts = [cells[field] for field in self._fields]
-            made.append(_JsonRow(record.line, texts, self.columns, self._mapping, place))
+            made.append(_JsonRow(record.line, texts, self.columns, self._mapping, number, place))
         return made if self._lists else made[0]
 
     def _select(self, value: Any) -> None:
@@ -150,10 +149,6 @@ class JsonTable:
                 text = self._text(path, (value,))
                 if (text in texts) == (option == "skip"):
                     raise LineError(PASSED_OVER, f"{path.text}: {text!r} (--{option})")
-
-    def _made_id(self, line: int, number: int) -> str:
-        self._conversion.report.note(NO_ID, line)
-        return f"{self._conversion.name}-{number}"
 
     def _cells(self, chain: Sequence[Any]) -> Cells:
         """Return the text of each field. Raises LineError when a path leads to a list or an object."""
