@@ -44,8 +44,7 @@ async def reading(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
         await reader.start()
         yield reader
     finally:
-        # Also when whoever waits here is told once more to stop.
-        await asyncio.shield(reader.stop())
+        await reader.stop()
 
 
 async def end_offset(reader: AIOKafkaConsumer, tp: TopicPartition) -> int:

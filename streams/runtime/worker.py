@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,7 +140,6 @@ def _attach(
         clock_of_environment(),
         _fencings(settings, options),
     )
-    watches = _Watches()
     # Without acks, or Faust would take what lies within a fetch for a gap, and keep every gap for ever.
     games = app.topic(settings.input_topic, schema=BatchSchema(), partitions=settings.partitions, acks=False)
 
@@ -158,9 +157,6 @@ def _attach(
     @app.on_before_shutdown.connect
     async def stop(_app: faust.App, **_: Any) -> None:
         await assignment.stop()
-        await watches.stop()
-        # What Kafka's client leaves open now ends with the process, and is no error.
-        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
     @app.agent(games)
     async def rate(stream: Any) -> None:
@@ -168,7 +164,7 @@ def _attach(
         async for event in stream.noack().events():
             assignment.deliver(event.message.tp.partition, event.value)
 
-    _attach_tasks(app, settings, assignment, watches, options)
+    _attach_tasks(app, settings, assignment, options)
 
 
 def _fencings(settings: Settings, options: WorkerOptions) -> Callable[[], None]:
@@ -180,71 +176,48 @@ def _fencings(settings: Settings, options: WorkerOptions) -> Callable[[], None]:
     return fencings.note
 
 
-def _attach_tasks(
-    app: faust.App, settings: Settings, assignment: Assignment, watches: "_Watches", options: WorkerOptions
-) -> None:
+def _attach_tasks(app: faust.App, settings: Settings, assignment: Assignment, options: WorkerOptions) -> None:
     @app.timer(interval=_TICK_SECONDS)
     async def weeks() -> None:
         if options.writes_input:
             assignment.tick()
 
     @app.task
+    async def report() -> None:
+        await _report(app, assignment)
+
+    @app.task
     async def watch() -> None:
-        await watches.run(_watches(app, settings, assignment, options))
+        await _watch(app, settings, assignment)
 
+    @app.task
+    async def watch_topics() -> None:
+        await _watch_topics(app, settings, assignment)
 
-def _watches(
-    app: faust.App, settings: Settings, assignment: Assignment, options: WorkerOptions
-) -> list[Coroutine[Any, Any, None]]:
-    """Return what goes on beside the partitions for as long as the worker runs."""
-    watches = [
-        _report(app, assignment),
-        _watch(app, settings, assignment),
-        _watch_topics(app, settings, assignment),
-        _watch_layout(app, settings, assignment),
-    ]
     if options.listening is not None:
-        watches.append(_show(app, settings, assignment, options.listening))
-    return watches
+        listening = options.listening
+
+        @app.task
+        async def show() -> None:
+            async with reading(settings.connection) as reader:
+                backlog = BacklogProbe(reader, settings.connection, clock_of_environment())
+                await observe(app, assignment, backlog, listening)
+
+    @app.task
+    async def watch_layout() -> None:
+        await _watch_layout(app, settings, assignment)
 
 
-class _Watches:
-    """Tasks that are stopped, and their connections closed, before Faust stops whatever it finds."""
-
-    def __init__(self) -> None:
-        self._tasks: list[asyncio.Task[None]] = []
-        self._stopped = False
-
-    async def run(self, watches: Iterable[Coroutine[Any, Any, None]]) -> None:
-        """Run all until they are stopped. Raises what one of them raises."""
-        self._tasks = [asyncio.create_task(watch) for watch in watches]
-        try:
-            await asyncio.gather(*self._tasks)
-        except asyncio.CancelledError:
-            if not self._stopped:
-                raise
-
-    async def stop(self) -> None:
-        """Stop all, each with what it has opened."""
-        self._stopped = True
-        for task in self._tasks:
-            if not task.cancelling():
-                task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-
-async def _show(app: faust.App, settings: Settings, assignment: Assignment, listening: Listening) -> None:
-    """Show metrics and health."""
-    async with reading(settings.connection) as reader:
-        backlog = BacklogProbe(reader, settings.connection, clock_of_environment())
-        await observe(app, assignment, backlog, listening)
+async def _goes_on(app: faust.App, seconds: float) -> bool:
+    """Wait for so long, or until the worker stops, and say whether it goes on."""
+    await app.sleep(seconds)
+    return not app.should_stop
 
 
 async def _watch_topics(app: faust.App, settings: Settings, assignment: Assignment) -> None:
     """End the process when its topics or the broker are gone."""
     topic_watch = TopicWatch(settings)
-    while not app.should_stop:
-        await app.sleep(LOOK_INTERVAL)
+    while await _goes_on(app, LOOK_INTERVAL):
         ending = await topic_watch.look(assignment.partitions, time.monotonic())
         if ending is not None and not app.should_stop:
             leave_at_once(ending.status, ending.reason)
@@ -253,8 +226,7 @@ async def _watch_topics(app: faust.App, settings: Settings, assignment: Assignme
 async def _report(app: faust.App, assignment: Assignment) -> None:
     """Log what was done, every few seconds in which something was."""
     games = 0
-    while not app.should_stop:
-        await app.sleep(_REPORT_INTERVAL)
+    while await _goes_on(app, _REPORT_INTERVAL):
         partitions = assignment.partitions
         done = sum(partition.games for partition in partitions)
         if done != games:
@@ -273,8 +245,7 @@ async def _watch(app: faust.App, settings: Settings, assignment: Assignment) -> 
     """End the process when a partition is stuck: others can take it over."""
     async with reading(settings.connection) as reader:
         watchdog = Watchdog(reader, settings.connection)
-        while not app.should_stop:
-            await app.sleep(CHECK_INTERVAL)
+        while await _goes_on(app, CHECK_INTERVAL):
             stuck = await watchdog.stuck(assignment.partitions, time.monotonic())
             if stuck is not None:
                 leave_at_once(
@@ -284,8 +255,7 @@ async def _watch(app: faust.App, settings: Settings, assignment: Assignment) -> 
 
 async def _watch_layout(app: faust.App, settings: Settings, assignment: Assignment) -> None:
     """End the process in order when the input has more partitions than before: homes are no longer right."""
-    while not app.should_stop:
-        await app.sleep(_LAYOUT_INTERVAL)
+    while await _goes_on(app, _LAYOUT_INTERVAL):
         try:
             await check_partitions(settings)
         except PartitionsChangedError as error:
