@@ -35,6 +35,7 @@ from streams.core.player_events import (
     PLAYER_EVENTS,
     PLAYER_STATUS,
 )
+from streams.files.report import REASONS as LEFT_OUT
 from streams.runtime.exit_statuses import MEANINGS
 from streams.runtime.metrics import DESCRIPTIONS
 from streams.runtime.rights import RIGHTS, rights_of
@@ -105,6 +106,11 @@ def events() -> str:
 def ignored() -> str:
     """Return the table of the reasons of game-ignored."""
     return _table(("reason", "meaning"), ((f"`{name}`", text) for name, text in REASONS.items()))
+
+
+def left_out() -> str:
+    """Return the table of the reasons for which an import leaves a game out."""
+    return _table(("reason", "meaning"), ((f"`{name}`", text) for name, text in LEFT_OUT.items()))
 
 
 def rejected() -> str:
@@ -264,6 +270,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "events": events,
     "reasons-ignored": ignored,
     "reasons-rejected": rejected,
+    "reasons-import": left_out,
     "reasons-activity-ignored": activity_ignored,
     "reasons-activity-rejected": activity_rejected,
     "exit-statuses": exit_statuses,

@@ -18,6 +18,7 @@ from streams.cli.main import cli
 from streams.cli.settings_model import SETTINGS
 from streams.core.events import REASONS, REJECTIONS
 from streams.core.player_events import ACTIVITY_REASONS, ACTIVITY_REJECTIONS
+from streams.files.report import REASONS as LEFT_OUT
 from streams.runtime import exit_statuses
 
 EVENTS = sorted(path.name.partition(".")[0] for path in (PROJECT / "schemas").glob("*.json"))
@@ -115,6 +116,10 @@ def test_every_reason_is_in_the_reference(site: Path) -> None:
     reasons = {*REASONS, *REJECTIONS, *ACTIVITY_REASONS, *ACTIVITY_REJECTIONS}
 
     assert reasons - code_of(site, "reasons") == set()
+
+
+def test_every_reason_of_an_import_is_in_the_reference(site: Path) -> None:
+    assert LEFT_OUT.keys() - code_of(site, "reasons") == set()
 
 
 def test_every_exit_status_is_in_the_reference(site: Path) -> None:

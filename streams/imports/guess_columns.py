@@ -60,7 +60,7 @@ def _find_missing(fields: dict[str, str], cells: Cells) -> None:
     free = [name for name in cells if name not in fields.values()]
     if "ended_at" not in fields:
         _take(fields, "ended_at", free, lambda name: guess_times(_some(cells[name])) is not None)
-    if not {"result", "points1", "winner", "points", "rank"} & fields.keys():
+    if not {"result", "points1", "winner", "points", "rank", "won"} & fields.keys():
         _take(fields, "result", free, lambda name: _share_of_results(cells[name]) >= _MOST)
     if not {"player1", "winner", "player"} & fields.keys():
         fields |= _players(free, cells)
@@ -97,7 +97,7 @@ def _shape(fields: Mapping[str, str], cells: Cells) -> dict[str, str]:
     elif names >= {"winner", "loser"}:
         decisions = ("winner", "loser")
     elif "player" in names:
-        decisions = ("player", "rank", "points", "team")
+        decisions = ("player", "rank", "won", "points", "team")
     else:
         raise MappingError(
             "no columns are recognised as the players (--map player1=COLUMN --map player2=COLUMN, or --map "

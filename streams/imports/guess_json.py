@@ -8,6 +8,7 @@ from typing import Any
 from streams.files.report import LineError
 from streams.imports.field_names import fields_of_paths
 from streams.imports.guess_columns import Guess, guess_columns
+from streams.imports.json_games import WON
 from streams.imports.json_paths import elements, parse_path, text_of, walk
 from streams.imports.json_records import Record, read_records
 from streams.imports.mapping import MappingError
@@ -20,7 +21,19 @@ def guess_json(content: str, records: str | None) -> Guess:
     _, found, _ = read_records(io.StringIO(content), records)
     values = [record.value for record in islice(found, _RECORDS) if isinstance(record, Record)]
     paths = dict.fromkeys(path for value in values for path in _paths(value))
-    return guess_columns(fields_of_paths(paths), {path: _texts(values, path) for path in paths})
+    cells = {path: _texts(values, path) for path in paths}
+    return guess_columns(_of_players(fields_of_paths(paths), cells), cells)
+
+
+def _of_players(fields: dict[str, str], cells: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the fields, of which those in a list of players are these players' own."""
+    of_players = dict(fields)
+    for name, other in (("result", "points"), ("winner", WON)):
+        path = fields.get(name, "")
+        flags = set(cells.get(path, ())) <= {"true", "false", "0", "1", ""}
+        if "[]" in path and (name == "result" or flags):
+            of_players.setdefault(other, of_players.pop(name))
+    return of_players
 
 
 def fits(document: Mapping[str, Any], content: str) -> bool:

@@ -17,11 +17,12 @@ from streams.imports.csv_rows import PASSED_OVER, SOLO, Broken, Column, Row, che
 from streams.imports.json_paths import Path, elements, longest_lists, parse_path, text_of
 from streams.imports.json_records import Record, read_records
 from streams.imports.links import id_of_link
-from streams.imports.mapping import MappingError
+from streams.imports.mapping import ImportMapping, MappingError
 from streams.imports.winners import Seat, finish_seats
 
 WON = "won"
 HIGHEST_WINS = "highest_wins"
+_DECIDING = {WON, HIGHEST_WINS}
 JSON_FIELDS = (*FIELDS, WON, HIGHEST_WINS)
 _PAIR = 2
 
@@ -33,12 +34,25 @@ def import_json(conversion: Conversion) -> FileReport:
 
     Raises MappingError when mapping and file do not fit; a bad record is left out and told to the report.
     """
+    _check(conversion.mapping)
     encoding = "utf-8-sig" if conversion.mapping.encoding == "utf-8" else conversion.mapping.encoding
     text = io.TextIOWrapper(conversion.lines, encoding, errors="surrogateescape")
     try:
         return write_games(JsonTable(text, conversion), conversion)
     finally:
         text.detach()
+
+
+def _check(mapping: ImportMapping) -> None:
+    """Raise MappingError when a mapping says what only tables have."""
+    of_tables = {
+        "comment": mapping.comment is not None,
+        "delimiter": mapping.delimiter is not None,
+        "header": not mapping.header,
+    }
+    for key, given in of_tables.items():
+        if given:
+            raise MappingError(f"{key}: JSON has none; it is for CSV")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +98,10 @@ class JsonTable:
         paths = [path for given in self._paths.values() for path in given]
         self._lists = longest_lists(paths) if paths else ()
         self._never = {path.text for path in paths}
+        if not self._lists and _DECIDING & self._paths.keys():
+            raise MappingError(
+                f"columns.{WON}, columns.{HIGHEST_WINS}: they are for lists of players: players[]"
+            )
         self._skip = _conditions(self._mapping.skip)
         self._only = _conditions(self._mapping.only)
         self.columns = self._made_columns()
@@ -117,7 +135,7 @@ class JsonTable:
     def _made_columns(self) -> dict[str, Column]:
         labels = {field: " and ".join(path.text for path in paths) for field, paths in self._paths.items()}
         labels.setdefault("game_id", "its number")
-        if WON in self._paths:
+        if _DECIDING & self._paths.keys():
             labels.setdefault("rank", "who won")
         return {field: Column((position,), label) for position, (field, label) in enumerate(labels.items())}
 
@@ -170,7 +188,7 @@ class JsonTable:
 
     def _decide(self, rows: list[Cells]) -> None:
         """Make ranks of who won, where nothing else says them. Raises LineError."""
-        if not self._lists or WON not in self._paths:
+        if not _DECIDING & self._paths.keys():
             return
         seats = [Seat(*(self._meant(cells, field) for field in ("rank", WON, "points"))) for cells in rows]
         finished = finish_seats(seats, self._meant(rows[0], HIGHEST_WINS), self._mapping.decimal)

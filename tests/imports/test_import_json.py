@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from imported import Imported, imported_by
 
 from streams.cli.imports import import_command
-from streams.imports import MappingError, import_json
+from streams.imports import MappingError, import_csv, import_json
 from streams.imports.presets import merged, preset, presets
 
 GAME = {"id": "g1", "at": "2026-11-25T20:00:00Z", "seats": [{"who": "ann", "n": 3}, {"who": "bob", "n": 1}]}
@@ -143,6 +143,40 @@ def test_bytes_that_are_no_text_lose_the_game_that_needs_them_only() -> None:
 def test_mistakes_of_the_mapping(document: Any, mapping: dict[str, Any], message: str) -> None:
     with pytest.raises(MappingError, match=message):
         imported(document, mapping.get("columns"), records=mapping.get("records"))
+
+
+@pytest.mark.parametrize("key", ["comment", "delimiter", "header"])
+def test_what_only_tables_have_is_refused(key: str) -> None:
+    with pytest.raises(MappingError, match=f"{key}: JSON has none"):
+        imported([GAME], **{key: False if key == "header" else "#"})
+
+
+def test_who_won_is_asked_of_lists_of_players_only() -> None:
+    with pytest.raises(MappingError, match="they are for lists of players"):
+        imported([GAME], {**PAIR, "won": "a.won"})
+
+
+def test_fewer_points_may_be_better_where_nobody_is_said_to_have_won() -> None:
+    found = imported([{**GAME, "high": False}], {**SEATS, "highest_wins": "high"})
+
+    assert found.events[0]["players"] == [{"player_id": "ann", "rank": 2}, {"player_id": "bob", "rank": 1}]
+
+
+def test_the_same_games_are_the_same_events_from_a_table_and_from_json() -> None:
+    rows = [
+        {"game_id": "g1", "ended_at": "2026-11-25", "player1": "ann", "player2": "bob", "result": "6-4 7-5"},
+        {"game_id": "g2", "ended_at": "1997-05", "player1": "ann", "player2": "bob", "result": "1-0"},
+        {"game_id": "g3", "ended_at": "2026-11-26", "player1": "ann", "player2": "bye", "result": "+:-"},
+        {"game_id": "g4", "ended_at": "2026-11-27", "player1": "ann", "player2": "bob", "result": "W/O 1-0"},
+        {"game_id": "g5", "ended_at": "2026-11-28", "player1": "Zoë ", "player2": "bob", "result": "½"},
+    ]
+    table = "\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)])
+    from_table = imported_by(import_csv, table, "club", {})
+    from_json = imported_by(import_json, json.dumps(rows), "club", {})
+
+    assert from_json.events == from_table.events
+    assert [item.reason for item in from_json.left_out] == [item.reason for item in from_table.left_out]
+    assert from_json.report.passed_over == from_table.report.passed_over
 
 
 def test_a_path_to_a_list_or_to_nothing_is_named() -> None:
