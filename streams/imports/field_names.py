@@ -77,12 +77,12 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "points1": (
         *("homegoals", "homescore", "homepoints", "score1", "scorea", "points1", "goals1", "pts1", "fthg"),
         *("whitescore", "whitepoints", "p1score", "player1score", "team1score", "result1", "tore1", "hg"),
-        *("whiteresult",),
+        *("whiteresult", "scorehome", "scorewhite", "goalshome", "resulthome"),
     ),
     "points2": (
         *("awaygoals", "awayscore", "awaypoints", "score2", "scoreb", "points2", "goals2", "pts2", "ftag"),
         *("blackscore", "blackpoints", "p2score", "player2score", "team2score", "result2", "tore2", "ag"),
-        *("blackresult",),
+        *("blackresult", "scoreaway", "scoreblack", "goalsaway", "resultaway"),
     ),
     "result": ("result", "resultat", "ergebnis", "resultado", "score", "outcome", "res", "stand", "uitslag"),
     "player": (
@@ -136,12 +136,16 @@ def fields_of(names: Iterable[str]) -> dict[str, str]:
 
 def fields_of_paths(paths: Iterable[str]) -> dict[str, str]:
     """Return for each field the path of JSON whose end tells it, perhaps before a word such as name."""
-    called: dict[str, str] = {}
+    exactly: dict[str, str] = {}
+    nearly: dict[str, str] = {}
     for path in paths:
         steps = [plain_name(step) for step in re.split(r"[.\[\]]+", path) if plain_name(step)]
         for count in (1, 2, 3):
             word = "".join(steps[-count:])
-            for name in (word, _ENDINGS.sub("", word)):
-                called.setdefault(name, path)
+            exactly.setdefault(word, path)
+            if _ENDINGS.search(word):
+                nearly.setdefault(_ENDINGS.sub("", word), path)
+    # home.name is home's name, whatever score.home is.
+    called = {**exactly, **nearly}
     fields = fields_of(called)
     return {field: called[name] for field, name in fields.items()}

@@ -36,6 +36,8 @@ def guess_columns(called: Mapping[str, str], cells: Cells) -> Guess:
 
     Raises MappingError when the players, or when games ended, are not to be told.
     """
+    if not any(map(any, cells.values())):
+        raise MappingError("there are no games in it")
     fields = {name: column for name, column in called.items() if any(cells.get(column, ()))}
     _find_missing(fields, cells)
     guess = Guess()

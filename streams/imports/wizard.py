@@ -27,6 +27,7 @@ _HEAD_BYTES = 1 << 18
 _DOCUMENT_BYTES = 1 << 28
 _ROWS = 300
 _EXAMPLES = 3
+_ENDINGS = {".pgn": "pgn", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 _IMPORTERS = {"csv": import_csv, "json": import_json, "pgn": import_pgn}
 
 Document = dict[str, Any]
@@ -73,9 +74,9 @@ def _format(head: bytes, name: str) -> str:
     text = head.decode("utf-8", errors="replace").replace("\0", "").lstrip("\ufeff\ufffd \t\r\n")
     if text[:1] == "[" and text[1:2].isalpha() and text.partition("\n")[0].rstrip().endswith('"]'):
         return "pgn"
-    if text[:1] == "{" or (text[:1] == "[" and text[1:].lstrip()[:1] in ("{", "[")):
+    if text[:1] == "{" or (text[:1] == "[" and text[1:].lstrip()[:1] in ("{", "[", "]")):
         return "json"
-    return "pgn" if PurePath(name).suffix.lower() == ".pgn" else "csv"
+    return _ENDINGS.get(PurePath(name).suffix.lower(), "csv")
 
 
 def _ladder_of(name: str) -> str:
@@ -153,6 +154,8 @@ def _tried(guess: Guess, head: bytes, document: Document) -> list[str]:
         guess.remarks.append(
             f"of the first {report.read} games {report.left_out_total} are left out ({reasons})"
         )
+    if not report.read:
+        raise MappingError("there are no games in it")
     if not report.written:
         raise MappingError(f"of the first {report.read} games none could be read")
     return [_example(orjson.loads(line)) for line in out.getvalue().splitlines()[:_EXAMPLES]]

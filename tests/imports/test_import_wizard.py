@@ -22,6 +22,8 @@ BARE = "03/04/2026,ann,bob,1-0\n05/04/2026,bob,ann,0-1\n"
 SCORES = "Kickoff,Date,Home,Away,Home Goals,Away Goals\n20:00,2026-11-25,Reds,Blues,2,1\n"
 WORDS = "date,white,black,result\n2026-11-25,ann,bob,White\n2026-11-26,bob,ann,draw\n"
 JSON = '[{"at": 1764100800, "white": {"name": "ann"}, "black": {"name": "bob"}, "result": "1-0"}]'
+NESTED = """[{"date": "2026-11-25", "score": {"home": 1, "away": 2}, "home": {"name": "ann"},
+ "away": {"name": "bob"}}]"""
 FLAGS = """[{"date": "2026-11-25", "players": [{"name": "ann", "score": 5, "winner": false},
  {"name": "bob", "score": 3, "winner": true}]}]"""
 PGN = '[Event "x"]\n[White "ann"]\n[Black "bob"]\n[Result "1-0"]\n[Date "2026.11.25"]\n\n1-0\n'
@@ -49,6 +51,7 @@ def suggested(said: str) -> list[str]:
         ("words.csv", WORDS, 2),
         ("games.json", JSON, 1),
         ("flags.json", FLAGS, 1),
+        ("nested.json", NESTED, 1),
         ("games.txt", PGN, 1),
         ("games.dat", JSON, 1),
         ("games.pgn", PGN, 1),
@@ -90,6 +93,8 @@ def test_days_that_could_be_months_are_named(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "the file is empty"),
+        ("date,white,black,result\n", "there are no games in it"),
+        ("[]", "there are no games in it"),
         ("colour,size\nred,5\n", "no columns are recognised as the players"),
         ("white,black,result\nann,bob,1-0\n", "no column is recognised as a date"),
         ("date,white,black,result\n2026-11-25,ann,bob,purple\n", "none could be read"),
