@@ -65,6 +65,7 @@ class Secured:
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     folder = tmp_path_factory.mktemp("secured")
     (folder / "game.jsonl").write_text(GAME)
+    (folder / "another.jsonl").write_text(GAME.replace("g-1", "g-2"))
     (folder / "ladders.toml").write_text(LADDERS)
     with secured_broker(folder) as broker:
         asyncio.run(ensure_topics(Settings(broker.open_servers)))
@@ -105,7 +106,7 @@ MORE = {
     "snapshot": ["--out", "snapshot"],
     "restore": [],
 }
-FILES = ("game.jsonl", "ladders.toml", "snapshot")
+FILES = ("game.jsonl", "another.jsonl", "ladders.toml", "snapshot")
 
 
 def run_with_its_rights(secured: Secured, command: str, arguments: list[str]) -> None:
@@ -126,7 +127,7 @@ def rate_with_its_rights(secured: Secured) -> None:
         printed, _ = worker.communicate(timeout=PATIENCE)
 
     assert worker.returncode == 0, printed
-    assert sum(partition.counts.get("rated", 0) for partition in partitions) == 1, printed
+    assert sum(partition.counts.get("rated", 0) for partition in partitions) >= 1, printed
 
 
 @pytest.mark.kafka
@@ -140,6 +141,9 @@ def test_every_step_of_a_life_needs_the_rights_named_and_no_more(secured: Secure
 @pytest.mark.kafka
 @pytest.mark.soak
 def test_the_other_commands_need_the_rights_named_and_no_more(secured: Secured) -> None:
+    # Of a deployment that has begun, whichever tests ran before.
+    run_with_its_rights(secured, "produce", ["another.jsonl"])
+    rate_with_its_rights(secured)
     for command, arguments in MORE.items():
         run_with_its_rights(secured, command, arguments)
 
