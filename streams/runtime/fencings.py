@@ -1,11 +1,13 @@
 """How often workers were fenced, kept over restarts: a fenced worker ends before anybody can ask it.
 
-The count lies in a file of the machine's temporary folder, one for every deployment and port. Where that
-folder does not outlive the process, as in a container that is thrown away, the count begins anew.
+The count lies in a file, one for every deployment and port: in the folder that systemd gives a service for
+its state (STATE_DIRECTORY), or else in a temporary one. Where that does not outlive the process, as
+in a container that is thrown away, the count begins anew.
 """
 
 import getpass
 import logging
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -20,12 +22,18 @@ def temporary_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"ladderlog-faust-{getpass.getuser()}"
 
 
+def _state_folder() -> Path:
+    state = os.environ.get("STATE_DIRECTORY")
+    # There may be several, separated by colons.
+    return Path(state.split(":")[0]) if state else temporary_folder()
+
+
 class Fencings:
     """The count of one worker, which is told from others by its deployment and its port."""
 
     def __init__(self, app_id: str, port: int) -> None:
         name = re.sub(r"[^\w.-]", "-", app_id)
-        self._file = temporary_folder() / f"fencings-{name}-{port}"
+        self._file = _state_folder() / f"fencings-{name}-{port}"
         self._count = 0
 
     def restore(self) -> None:

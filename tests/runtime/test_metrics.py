@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import orjson
 import pytest
@@ -23,7 +24,9 @@ from streams.runtime.assignment import Assignment
 from streams.runtime.backlog import BacklogProbe
 from streams.runtime.clock import SystemClock
 from streams.runtime.exit_statuses import EXIT_FAILED
+from streams.runtime.fencings import Fencings
 from streams.runtime.health import STANDING_AFTER, UNANSWERED_AFTER, Health
+from streams.runtime.metrics import FENCINGS
 from streams.runtime.partition import Partition
 from streams.runtime.reader import reading
 from streams.runtime.topic_watch import UNREACHABLE_AFTER
@@ -116,6 +119,22 @@ def test_a_worker_that_was_fenced_ends_and_is_counted_when_it_is_back(
     assert worker.statuses == [EXIT_FAILED]
     assert port.scrape()["ladderlog_fencings_total", frozenset()] == 1
     assert site.differences() == []
+
+
+def test_the_count_of_fencings_lies_where_systemd_keeps_the_state_of_services(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path))
+    before = FENCINGS._value.get()  # noqa: SLF001 - prometheus-client has no public way to a value
+
+    Fencings("site", 9461).note()
+    again = Fencings("site", 9461)
+    again.restore()
+    again.note()
+
+    assert [file.name for file in tmp_path.iterdir()] == ["fencings-site-9461"]
+    assert (tmp_path / "fencings-site-9461").read_text() == "2"
+    assert FENCINGS._value.get() - before == 3  # noqa: SLF001 - one noted, one restored, one noted
 
 
 async def take_over(site: Site) -> None:
