@@ -9,17 +9,21 @@ from streams.wire.encode import ERROR_HEADER, MAX_PUBLISHED_BYTES, Headers, reco
 # What is kept of a record that is larger: enough to see what it was.
 _KEPT_KEY = 1024
 _KEPT_VALUE = 64 * 1024
+_KEPT_ID = 128
 _KEPT_HEADERS = 64 * 1024
 
 
 def named_game(value: bytes | None) -> str | None:
-    """Return which game a rejected record is about, when it says so in spite of what is wrong with it."""
+    """Return which game a rejected record is about, when it says so in spite of what is wrong with it.
+
+    An id that is too long to be one is cut.
+    """
     try:
         content = orjson.loads(value or b"")
     except orjson.JSONDecodeError:
         return None
     game_id = content.get("game_id") if isinstance(content, dict) else None
-    return game_id if isinstance(game_id, str) else None
+    return game_id[:_KEPT_ID] if isinstance(game_id, str) else None
 
 
 def rejected_record(rejected: Rejected, record: ConsumerRecord) -> tuple[bytes | None, bytes | None, Headers]:

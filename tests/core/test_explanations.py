@@ -261,6 +261,18 @@ def test_the_steps_recompute_every_change_exactly(
                 assert Catalogue().text(step)
 
 
+@pytest.mark.parametrize("made", [2.4e-258, 1e-120])
+def test_points_of_any_size_are_squared_as_they_are_shared(made: float) -> None:
+    game = played("g", scored("a", 0), scored("b", made))
+
+    told = {player_id: steps[0] for player_id, (steps, _) in explained(of_one("points", {}), game).items()}
+
+    assert {player_id: (step.values["squares"], step.result) for player_id, step in told.items()} == {
+        "a": ([0, 1], 0),
+        "b": ([0, 1], 1),
+    }
+
+
 def extracted() -> Catalog:
     """Return the messages that a translator would be given, as `xgettext --keyword=message` finds them."""
     catalog = Catalog()

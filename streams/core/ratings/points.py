@@ -20,6 +20,9 @@ MAX_PLAYERS = 4
 # Of so many numbers of games the weight is kept, once it was computed.
 _KEPT_WEIGHTS = 4096
 
+# Points above this, and below one by it, have squares that can be told apart.
+_SQUARABLE = 1e-100
+
 SHARE = message("Your part of the squared points: {square} / ({squares:+}) = {result:.4f}.")
 SHARE_NEGATIVE = message(
     "Your part of the squared points, negative ones as 0: {square} / ({squares:+}) = {result:.4f}."
@@ -169,7 +172,9 @@ class Points(IncrementalSystem):
         position, most = seen.position, max(points)
         text = SHARE_EVEN if most <= 0 else SHARE_NEGATIVE if min(points) < 0 else SHARE
         share = shares(points)[position]
-        squared = [max(made, 0) ** 2.0 for made in points]
+        # Of points whose squares leave the range of a float, their parts of the most, as in `shares`.
+        unit = 1.0 if most <= 0 or _SQUARABLE < most < 1 / _SQUARABLE else most
+        squared = [max(made / unit, 0.0) ** 2.0 for made in points]
         squares: dict[str, Value] = {"square": squared[position], "squares": squared}
         counted = [max(rating, 0.0) for rating in seen.ratings]
         likely = expectations(counted)[position]
