@@ -255,12 +255,12 @@ def rights() -> str:
 
 
 def metrics() -> str:
-    """Return the table of everything that a worker shows and an audit writes."""
-    rows = (
-        (f"`{name}`", kind, ", ".join(f"`{label}`" for label in labels), _escaped(text))
+    """Return a definition of everything that a worker shows and an audit writes."""
+    return "\n\n".join(
+        f"`{name}`\n: *{kind}*{', by ' if labels else ''}{' and '.join(f'`{label}`' for label in labels)}\n"
+        f": {_escaped(text)}"
         for name, kind, labels, text in DESCRIPTIONS
     )
-    return _table(("metric", "kind", "labels", "what"), rows)
 
 
 PARTS: Mapping[str, Callable[[], str]] = {
