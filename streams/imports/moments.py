@@ -25,7 +25,7 @@ DATE_ONLY = "dates without a time, taken as the start of the day"
 
 
 _PARTIAL = re.compile(r"(\d{4})(?:[.\-/](\d{1,2}|\?{1,2})(?:[.\-/](\d{1,2}|\?{1,2}))?)?")
-PARTIAL_TAKEN = {
+_PARTIAL_TAKEN = {
     "start": "dates with unknown parts, taken as the first day that they may mean (--partial-dates start)",
     "end": "dates with unknown parts, taken as the last day that they may mean (--partial-dates end)",
 }
@@ -50,14 +50,22 @@ def partial_days(text: str) -> tuple[date, date] | None:
         return None
 
 
-def chosen_day(text: str, days: tuple[date, date], which: str) -> date:
-    """Return the first or the last of the days, `start` or `end`. Raises LineError for `skip`."""
-    if which == "skip":
-        raise LineError(
-            "partial-date",
-            f"{text!r} may be any day from {days[0]} to {days[1]}; --partial-dates start or end takes one",
-        )
-    return days[0] if which == "start" else days[1]
+class PartialDates:
+    """Chooses a day where only the month or the year is known: `start`, `end`, or none of them (`skip`)."""
+
+    def __init__(self, which: str, note: Callable[[str, int], None]) -> None:
+        self.are_taken = which != "skip"
+        self._which = which
+        self._note = note
+        # How many have ended on a day that is not known, so that they stay in order.
+        self._on_day: Counter[date] = Counter()
+
+    def local(self, days: tuple[date, date], line: int) -> datetime:
+        """Return when a game ended between two days: a second after the one before it of the same day."""
+        day = days[0] if self._which == "start" else days[1]
+        self._note(_PARTIAL_TAKEN[self._which], line)
+        self._on_day[day] += 1
+        return datetime.combine(day, time()) + timedelta(seconds=self._on_day[day] - 1)
 
 
 def utc_text(moment: datetime) -> str:
@@ -92,9 +100,7 @@ class Moments:
         self._zone = zone
         self._formats = formats or (ISO,)
         self._note = note
-        self._partial_dates = partial_dates
-        # How many have ended on a day that is not known, so that they stay in order.
-        self._on_day: Counter[date] = Counter()
+        self._partial_dates = PartialDates(partial_dates, note)
         self._in_zone = f"times without a UTC offset, read in {zone}"
 
     def read(self, text: str, line: int) -> str:
@@ -113,11 +119,13 @@ class Moments:
         raise ValueError(f"{text!r} is not a time {_described(self._formats)}")
 
     def _partial(self, text: str, days: tuple[date, date], line: int) -> str:
-        day = chosen_day(text, days, self._partial_dates)
-        self._note(PARTIAL_TAKEN[self._partial_dates], line)
-        self._on_day[day] += 1
-        local = datetime.combine(day, time()) + timedelta(seconds=self._on_day[day] - 1)
-        return utc_text(place(local, self._zone)[0])
+        if not self._partial_dates.are_taken:
+            raise LineError(
+                "partial-date",
+                f"{text!r} may be any day from {days[0]} to {days[1]}; --partial-dates start or end takes "
+                f"one",
+            )
+        return utc_text(place(self._partial_dates.local(days, line), self._zone)[0])
 
     def _read(self, text: str, form: str, line: int) -> str:
         if form in _PER_SECOND:

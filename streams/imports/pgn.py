@@ -7,7 +7,6 @@ the mapping's zone.
 """
 
 import re
-from collections import Counter
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache, partial
 from typing import Any
@@ -18,7 +17,7 @@ from streams.imports.encodings import plain_pieces
 from streams.imports.games import Games
 from streams.imports.links import link_id
 from streams.imports.mapping import ImportMapping, MappingError
-from streams.imports.moments import DATE_ONLY, PARTIAL_TAKEN, chosen_day, partial_days, place, utc_text
+from streams.imports.moments import DATE_ONLY, PartialDates, partial_days, place, utc_text
 from streams.imports.pgn_reader import TagSection, read_tag_sections
 from streams.imports.results import Result, read_result
 from streams.imports.words import is_forfeit, is_unplayed, rated_event, rated_flag
@@ -89,8 +88,7 @@ class _PgnReader:
         constants = conversion.mapping.constants
         self._ladder = conversion.mapping.ladder or constants.get("ladder")
         self._game_type = conversion.mapping.game_type or constants.get("game_type")
-        # How many games have ended on a day that is not known, so that they stay in order.
-        self._on_day: Counter[date] = Counter()
+        self._partial_dates = PartialDates(conversion.mapping.partial_dates, conversion.report.note)
 
     def game(self, section: TagSection) -> dict[str, Any]:
         """Return a game. Raises LineError when its tags do not tell it, PassedOverError when it is none."""
@@ -210,16 +208,12 @@ class _PgnReader:
             if days[0] <= day <= days[1]:
                 self._report.note(OF_EVENT, section.line)
                 return self._placed(section, datetime.combine(day, time()), self._zone)
-        if self._mapping.partial_dates == "skip":
+        if not self._partial_dates.are_taken:
             first, last = days
             raise section.error(
                 "partial-date", "Date", f"may be any day from {first} to {last}; --partial-dates takes one"
             )
-        day = chosen_day(section.text("Date") or "", days, self._mapping.partial_dates)
-        self._report.note(PARTIAL_TAKEN[self._mapping.partial_dates], section.line)
-        self._on_day[day] += 1
-        order = timedelta(seconds=self._on_day[day] - 1)
-        return self._placed(section, datetime.combine(day, time()) + order, self._zone)
+        return self._placed(section, self._partial_dates.local(days, section.line), self._zone)
 
     def _moment(self, section: TagSection, date_tag: str, time_tag: str | None, zone: tzinfo) -> str:
         day = _day(section, date_tag)
