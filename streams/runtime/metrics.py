@@ -196,6 +196,8 @@ class PartitionGauges(Collector):
         self._partitions = partitions
         self._backlogs = backlogs
         self._now = now
+        # Read from the installed files once, not whenever somebody asks.
+        self._build = (version("ladderlog"), str(FOLD_VERSION))
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield the gauges."""
@@ -221,7 +223,7 @@ class PartitionGauges(Collector):
         yield _filled(
             _OVERDUE, [((ladder,), seconds) for known in overdue for ladder, seconds in known.items()]
         )
-        yield _filled(_BUILD_INFO, [((version("ladderlog"), str(FOLD_VERSION)), 1)])
+        yield _filled(_BUILD_INFO, [(self._build, 1)])
 
 
 def _by_partition(
